@@ -1,5 +1,6 @@
-import type { Invoice, InvoiceStatus } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
+import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { callsOverAt } from '../paying/callsOver.ts';
 import { changeByPayment } from '../paying/recordFoundPayment.ts';

@@ -1,5 +1,6 @@
-import type { Invoice, InvoiceStatus } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
+import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import type { Corrected } from './corrections.ts';
 import { type RecordParts, record } from './record.ts';
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Invoice, InvoiceStatus } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
+import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { type Refund, reversalsOf, withReversals } from '../invoice/reversals.ts';
 import { stripeAmount } from '../invoice/stripeAmount.ts';
 import { mayBeLost } from '../paying/mergeReversals.ts';

@@ -1,11 +1,6 @@
-import {
-  type Invoice,
-  type InvoiceStatus,
-  nextKey,
-  type PaymentState,
-  unrecordedPayments,
-} from '../invoice/invoice.ts';
+import { type Invoice, nextKey, type PaymentState, unrecordedPayments } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
+import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { checkNote } from './checkProvider.ts';
 import {
   type Corrected,

@@ -22,8 +22,7 @@ import {
   refusedBecause,
 } from '../documents/documentStore.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
-import { type Change, figureMoves, figureRoom } from '../invoice/figures/counters.ts';
-import { createDays, standingOf } from '../invoice/figures/figureKeeper.ts';
+import { type Change, createDays, figureMoves, figureRoom, standingOf } from '../invoice/figures/counters.ts';
 import { type Invoice, importedSchema } from '../invoice/invoice.ts';
 import { tombstoneOf, tombstoneSchema } from '../invoice/tombstone.ts';
 import type { Clock } from '../platform/clock.ts';

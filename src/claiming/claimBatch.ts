@@ -1,5 +1,5 @@
 import type { Patch } from '../documents/documentStore.ts';
-import { newWriteId } from '../documents/storedDocuments.ts';
+import { newWriteId } from '../documents/systemId.ts';
 import type { Ending, FollowUps } from '../invoice/followUps.ts';
 import {
   type Claim,
@@ -71,14 +71,9 @@ export async function claimBatch(
       assertHeld: () => lease.assertHeld(),
     });
   const attributes = { 'run.id': runId, 'batch.id': batchId, shard, 'batch.size': read.length };
-  const { written, contended, unsent } = await inSpan(
-    'claim batch',
-    { attributes },
-    claim,
-    ({ written: claimed }) => ({
-      attributes: { 'batch.claimed': claimed?.plan.patches.length ?? 0 },
-    }),
-  );
+  const { written, contended, unsent } = await inSpan('claim batch', { attributes }, claim, (claimed) => ({
+    attributes: { 'batch.claimed': claimed.written?.plan.patches.length ?? 0 },
+  }));
   if (written === undefined) return { counts: { ...noClaims, contended } };
   const message = written.messages.find(({ id }) => id === batchId);
   return {
@@ -86,13 +81,6 @@ export async function claimBatch(
     ...(message === undefined ? {} : { message }),
     ...(unsent === undefined ? {} : { unsent }),
   };
-}
-
-/** On whose behalf a batch is claimed. `fence` is the fencing token of the lease under which the run claims. */
-export interface Claimant {
-  runId: string;
-  instance: string;
-  fence: number;
 }
 
 export interface ClaimCounts {
@@ -132,7 +120,8 @@ export function planClaims(
     /** Milliseconds. */
     now: number;
     claimStaleMs: number;
-    claimant: Claimant;
+    /** `fence`: of the lease under which the run claims. */
+    claimant: { runId: string; instance: string; fence: number };
     followUps: FollowUps;
     /** The trace of the claim, for the timelines. */
     trace?: { traceparent?: string };
@@ -211,7 +200,7 @@ function paymentAfter({ payment, claim }: Invoice, decision: ClaimDecision): Pay
   return called && claim !== undefined ? unknownSince(payment, claim.at) : payment;
 }
 
-/** What a run does with an invoice that it has read. */
+/** Decision of a run on an invoice that it has read. */
 export type ClaimDecision =
   /** Nobody has it and it is due. */
   | { kind: 'claim'; attempt: number }

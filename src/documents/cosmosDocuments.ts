@@ -1,4 +1,4 @@
-import type { Container, OperationInput, PatchOperation, SqlParameter, SqlQuerySpec } from '@azure/cosmos';
+import type { Container, OperationInput, PatchOperation, SqlQuerySpec } from '@azure/cosmos';
 import { z } from 'zod';
 import {
   type Condition,
@@ -9,7 +9,6 @@ import {
   StoreAway,
   type Transacted,
 } from './documentStore.ts';
-import { continuationAt, type Page, placeOf } from './pages.ts';
 
 /** The documents of one Cosmos container. */
 export function cosmosDocuments(container: Container): DocumentStore {
@@ -42,17 +41,17 @@ export async function runBatch(
 ): Promise<Transacted> {
   try {
     const options = { contentResponseOnWriteEnabled: false, ...(abortSignal && { abortSignal }) };
-    const { result } = await fromCosmos(() => container.items.batch(operations, partition, options));
+    const { result } = await container.items.batch(operations, partition, options);
     const codes = (result ?? []).map(({ statusCode }) => statusCode);
     if (codes.length === operations.length && codes.every((code) => code < 300)) return { kind: 'committed' };
     // A role or a network rule refuses the whole request. One operation is forbidden where there is no room for it.
     if (codes.includes(cosmosStatus.forbidden)) throw new PartitionFull(partition, { codes });
     const busy = codes.find(isUncertainStatus);
     return busy === undefined ? { kind: 'refused', codes } : { kind: 'uncertain', cause: { code: busy } };
-  } catch (error) {
-    if (error instanceof StoreAway && error.reason === 'noAnswer') {
+  } catch (thrown) {
+    const error = inOurTerms(thrown);
+    if (error instanceof StoreAway && error.reason === 'noAnswer')
       return { kind: 'uncertain', cause: error.cause };
-    }
     throw error;
   }
 }
@@ -86,17 +85,18 @@ export const cosmosStatus = {
   retryWith: 449,
 } as const;
 
-/**
- * The boundary at which errors of the Cosmos SDK become the app's own: runs `request` and turns an error that means "not
- * now" into `StoreAway`, with the SDK's error as its cause. Other errors pass through.
- */
+/** Runs a request. An error of the SDK that means "retry later" becomes a `StoreAway`, with the error as its cause. */
 export async function fromCosmos<T>(request: () => Promise<T>): Promise<T> {
   try {
     return await request();
   } catch (error) {
-    const reason = whyAway(error);
-    throw reason === undefined ? error : new StoreAway(reason, error);
+    throw inOurTerms(error);
   }
+}
+
+function inOurTerms(error: unknown): unknown {
+  const reason = whyAway(error);
+  return reason === undefined ? error : new StoreAway(reason, error);
 }
 
 /** The status code of an error that the Cosmos SDK threw; undefined if the service gave none. */
@@ -105,7 +105,7 @@ export function statusOf(error: unknown): number | undefined {
   return typeof code === 'number' ? code : undefined;
 }
 
-/** Whether a request with this status may work later, and may even have been applied. */
+/** True if a request with this status may work later, and may even have been applied. */
 export function isUncertainStatus(status: number): boolean {
   return (
     status === cosmosStatus.requestTimeout ||
@@ -258,7 +258,7 @@ export interface QueryCondition {
   value: string | undefined;
 }
 
-/** What limits a query to the documents of a type that meet all conditions. Pure. */
+/** The part of a query that limits it to documents of a type that meet all conditions. Pure. */
 export function whereAll(type: string, conditions: readonly QueryCondition[]) {
   const asked = conditions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
   return {
@@ -271,47 +271,4 @@ function canBeId(id: string): boolean {
   // A URL drops . and .., so the request would be for something else; the SDK takes white space for no id at all.
   if (!/^(?!\.{1,2}$)[^/\\?#]+$/.test(id) || id.trim() === '' || id.endsWith(' ')) return false;
   return id.isWellFormed() && Buffer.byteLength(id) <= longestId;
-}
-
-/** End of a page: the time of its last item, and the number of items of that time which have been shown. */
-const placeSchema = z.tuple([z.iso.datetime(), z.int().min(1)]);
-
-/** Documents that are listed by a time of theirs. */
-export interface ListByTime {
-  /** Selected properties; all if absent. */
-  select?: string;
-  where: string;
-  parameters: SqlParameter[];
-  /** Property with the time (ISO 8601), which never changes. */
-  by: string;
-  order: 'ASC' | 'DESC';
-  /** All partitions if absent. */
-  partition?: string;
-}
-
-/**
- * One page in the order of a time. Its continuation is the last time: the service gives no token for an order over several
- * partitions. Documents of the same millisecond have no order among themselves, so a change of one between two pages may
- * hide another. Items are as they are stored. @throws {BadContinuation}
- */
-export async function pageByTime(
-  container: Container,
-  { select = '*', where, parameters, by, order, partition }: ListByTime,
-  { pageSize, continuation }: { pageSize: number; continuation?: string },
-): Promise<Page<unknown>> {
-  const [at, shown] = continuation === undefined ? ['', 0] : placeOf(placeSchema, continuation);
-  const behind = at === '' ? '' : ` AND c.${by} ${order === 'ASC' ? '>=' : '<='} @at`;
-  const query = `SELECT ${select} FROM c WHERE ${where}${behind} ORDER BY c.${by} ${order} OFFSET @shown LIMIT @limit`;
-  const more = Object.entries({ '@at': at, '@shown': shown, '@limit': pageSize + 1 });
-  const all = [...parameters, ...more.map(([name, value]) => ({ name, value }))];
-  const found = await queryAll(container, { query, parameters: all }, partition);
-  const items = found.slice(0, pageSize);
-  const last = timeOf(items.at(-1));
-  if (found.length <= pageSize || last === undefined) return { items };
-  const ofLast = items.filter((one) => timeOf(one) === last).length + (last === at ? shown : 0);
-  return { items, continuation: continuationAt([last, ofLast]) };
-
-  function timeOf(item: unknown): string | undefined {
-    return z.object({ [by]: z.string() }).safeParse(item).data?.[by];
-  }
 }

@@ -5,7 +5,7 @@ import { errorText } from '../platform/errorText.ts';
  * through, in terms that an in-memory store can implement too. Queries are each store's own.
  */
 
-/** What must hold for a document when a patch is applied. Paths use dots: `claim.batchId`. */
+/** Condition on a document when a patch is applied. Paths use dots: `claim.batchId`. */
 export interface Condition {
   readonly path: string;
   readonly is: '=' | '<=';
@@ -47,7 +47,7 @@ export interface Replace {
 
 export type Operation = Create | Patch | Replace;
 
-/** What became of a transaction. */
+/** Outcome of a transaction. */
 export type Transacted =
   | { kind: 'committed' }
   /** Nothing was written. One status code per operation: the one at fault has its own, the others 424. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 
@@ -6,7 +5,7 @@ import { metric, type Telemetry } from '../platform/telemetry.ts';
 export interface Unreadable {
   type: string;
   id: string;
-  /** What is wrong with it, in one line. */
+  /** Its fault, in one line. */
   problem: string;
 }
 
@@ -19,10 +18,10 @@ export type OnUnreadable = (found: Unreadable) => void;
  */
 export const formatVersion: number = 1;
 
-/** How long a message of a newer release is put off, in milliseconds: by then a newer process may be there to take it. */
+/** Delay before a message of a newer release is retried (ms): by then a newer process may be there to take it. */
 export const putOffMs = 30_000;
 
-/** Whether a newer release wrote this. */
+/** True for what a newer release wrote. */
 export function isNewer(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || !('version' in value)) return false;
   return typeof value.version === 'number' && value.version > formatVersion;
@@ -92,21 +91,4 @@ export function unreadableReport({
 
 function idOf(document: unknown): string {
   return typeof document === 'object' && document !== null && 'id' in document ? String(document.id) : '';
-}
-
-/**
- * The id of a document of our own that is stored beside what others name: no import takes an id that begins with a colon, so
- * none is ever in the way. `name`: without the characters / \\ ? and #, which Cosmos DB refuses in an id.
- */
-export function systemId(name: string): string {
-  return `:${name}`;
-}
-
-/** The id of one write, which its outbox message gets. */
-export function newWriteId(): string {
-  return systemId(randomUUID());
-}
-
-export function isSystemId(id: string): boolean {
-  return id.startsWith(':');
 }

@@ -20,14 +20,14 @@ export interface Patience {
   readonly tries: number;
   /** Milliseconds to wait after an answer that was not clear; doubles from `base` up to `cap`. */
   readonly delayMs: { readonly base: number; readonly cap: number };
-  /** What to do after an answer that was not clear: go on, or leave it at that without a reread. */
+  /** Action after an answer that was not clear: retry, or stop without a reread. */
   readonly afterUnclear: 'goOn' | 'stop';
 }
 
 const delayMs = { base: 200, cap: 4_000 };
 
 /**
- * How long a write is tried. Seven tries wait 0.2 + 0.4 + … + 4 s, about fourteen seconds and twice that if rereads fail
+ * Tries of a write. Seven tries wait 0.2 + 0.4 + … + 4 s, about fourteen seconds and twice that if rereads fail
  * too, to outlast a brief weakness of the store. Requests that time out come on top.
  *
  * `brief` is for a write that something else repeats anyway, and that others wait for: it is tried a second time once the
@@ -38,15 +38,15 @@ export const patience = {
   brief: { tries: 2, delayMs, afterUnclear: 'stop' },
 } as const satisfies Record<string, Patience>;
 
-/** What the loop has to know about a write. Only `reread` and `onRefused` do I/O. */
+/** A write, as the loop has to know it. Only `reread` and `onRefused` do I/O. */
 export interface ConditionalWrite<Item, Stored> {
   readonly partition: string;
   readonly items: readonly Item[];
   /** The operations that write these items, all or none. */
   plan(items: readonly Item[]): readonly Operation[];
-  /** What is stored now. @throws {StoreAway} `noAnswer` counts as an answer that is not clear */
+  /** Reads what is stored now. @throws {StoreAway} `noAnswer` counts as an answer that is not clear */
   reread(items: readonly Item[]): Promise<Stored>;
-  /** Whether this very transaction was applied. Absent: there is no way to tell, so `keep` judges every item. */
+  /** True if this very transaction was applied. Absent: there is no way to tell, so `keep` judges every item. */
   isApplied?(stored: Stored): boolean;
   /**
    * The items that are still ours to write. `codes` are the status codes of a refusal, one per operation; empty after an

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { formatVersion, tolerantObject } from '../documents/storedDocuments.ts';
+import { invoiceStatuses } from './invoiceStatus.ts';
 import { reversalsSchema } from './reversals.ts';
 
 /**
@@ -22,18 +23,7 @@ import { reversalsSchema } from './reversals.ts';
  * says when to ask the provider about a payment in progress. Otherwise they are absent.
  */
 
-export const invoiceStatuses = [
-  'pending',
-  'claimed',
-  'processing',
-  'paid',
-  'declined',
-  'parked',
-  'voided',
-] as const;
-export type InvoiceStatus = (typeof invoiceStatuses)[number];
-
-/** Who works on an invoice. The batch id is the claim's token: only that batch may settle the invoice. */
+/** The batch that works on an invoice. Its id is the claim's token: only that batch may settle the invoice. */
 const claimSchema = tolerantObject({
   batchId: z.string(),
   by: z.string(),
@@ -48,11 +38,11 @@ const claimSchema = tolerantObject({
 });
 export type Claim = z.infer<typeof claimSchema>;
 
-/** How far the payment of an invoice has come. */
+/** Progress of an invoice's payment. */
 export const paymentStateSchema = tolerantObject({
   /** Number of the idempotency key `{deployment}-invoice-{id}-{n}`; rises only after a definite decline. */
   keyNumber: z.number().int().min(1),
-  /** When the key of this number was first claimed: ISO 8601, UTC. Absent until then. */
+  /** First claim of the key of this number (ISO 8601, UTC). Absent until then. */
   keyCreatedAt: z.string().exactOptional(),
   /** Hash of all that the key stands for: the same key must never be sent with other parameters. */
   paramsHash: z.string().exactOptional(),
@@ -60,9 +50,9 @@ export const paymentStateSchema = tolerantObject({
   declines: z.number().int(),
   /** Tries in a row that certainly charged nothing: the exponent of the backoff. */
   deferrals: z.number().int(),
-  /** Since when (ISO 8601) a charge under this key may have gone through. Absent once the outcome is known. */
+  /** Time from which a charge under this key may have gone through (ISO 8601). Absent once the outcome is known. */
   unknownSince: z.string().exactOptional(),
-  /** When (ISO 8601) the provider first found no payment under a key that was too old to be sent. */
+  /** First time that the provider found no payment under a key too old to be sent (ISO 8601). */
   noneFoundAt: z.string().exactOptional(),
   /**
    * The payment method to charge instead of the imported one: the customer's default, resolved for this key, or one that a
@@ -76,7 +66,7 @@ export const paymentStateSchema = tolerantObject({
     state: z.string(),
     /** ISO 8601. */
     since: z.string(),
-    /** How often the provider has been asked about it. */
+    /** Number of checks so far. */
     checks: z.number().int(),
   }).exactOptional(),
   /** The provider's id of the payment, once it succeeded. */
@@ -115,7 +105,7 @@ export function unusedKey(payment: PaymentState): PaymentState {
 const timelineEntrySchema = z.object({ at: z.string(), what: z.string(), by: z.string() }).catchall(z.json());
 export type StoredEntry = z.infer<typeof timelineEntrySchema>;
 
-/** What an importer gives. Times are ISO 8601 in UTC with milliseconds, so they sort as text. */
+/** Content of an import. Times are ISO 8601 in UTC with milliseconds, so they sort as text. */
 export const contentSchema = z.object({
   id: z.string(),
   customerId: z.string(),
@@ -141,17 +131,17 @@ export const invoiceSchema = contentSchema.extend({
   attempts: z.number().int(),
   claim: claimSchema.exactOptional(),
   payment: paymentStateSchema,
-  /** Why a person has to look at it (`parked`), or why it ended (`declined`, `voided`). */
+  /** Reason for which a person has to look at it (`parked`), or for which it ended (`declined`, `voided`). */
   reason: z.string().exactOptional(),
-  /** When it was declined for good: ISO 8601. */
+  /** Time of the final decline (ISO 8601). */
   declinedAt: z.string().exactOptional(),
-  /** What has gone back to the customer, or may. */
+  /** Money that has gone back to the customer, or may. */
   reversals: reversalsSchema.exactOptional(),
   /** The due date as it was imported, if a person has moved it since. */
   importedDueAt: z.string().exactOptional(),
   /** Its customer has been erased: when (ISO 8601), and the hash of what was imported (tombstone.ts). */
   erased: tolerantObject({ at: z.string(), content: z.string() }).exactOptional(),
-  /** When it moved to the archive (ISO 8601); only of one that was read there. */
+  /** Time of its move to the archive (ISO 8601); only of one that was read there. */
   archivedAt: z.string().exactOptional(),
   timeline: z.array(timelineEntrySchema),
   _etag: z.string(),
@@ -168,7 +158,7 @@ export type NewInvoice = Omit<Invoice, '_etag'>;
 
 const typeSchema = invoiceSchema.pick({ type: true });
 
-/** Whether a stored document is an invoice: outbox messages and fences are stored beside them. */
+/** True for a stored document that is an invoice: outbox messages and fences are stored beside them. */
 export function isInvoice(document: unknown): boolean {
   return typeSchema.safeParse(document).success;
 }

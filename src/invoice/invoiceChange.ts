@@ -2,7 +2,7 @@ import type { Condition, Create, Patch } from '../documents/documentStore.ts';
 import { formatVersion } from '../documents/storedDocuments.ts';
 import type { Claim, Invoice, StoredEntry } from './invoice.ts';
 
-/** What happens to an invoice in one step. Its timeline says so in the same write. */
+/** One step of an invoice, which its timeline tells in the same write. */
 export interface InvoiceChange {
   set?: Partial<
     Pick<
@@ -29,7 +29,7 @@ export interface InvoiceChange {
 const maxEntries = 100;
 
 /**
- * What such a timeline keeps is no longer than this, as JSON, in bytes. A transaction holds 2 MB
+ * Upper bound of such a timeline as JSON (bytes). A transaction holds 2 MB
  * (https://learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch), and a claim may rewrite 75 timelines.
  */
 const keptBytes = 8 * 1024;
@@ -115,7 +115,7 @@ export function claimedBy(batchId: string): Condition[] {
 }
 
 /**
- * How an invoice stands towards a batch that claimed it: `held` if the claim still names the batch; `settled` if nobody is
+ * Standing of an invoice towards a batch that claimed it: `held` if the claim still names the batch; `settled` if nobody is
  * going to call for it.
  */
 export type Standing = 'held' | 'settled' | 'staleClaim' | 'missing';
@@ -127,7 +127,7 @@ export function standing(invoice: Invoice | undefined, batchId: string): Standin
 }
 
 /**
- * How the calls of a claimed invoice begin, as the claim records it:
+ * The calls of a claimed invoice, as the claim records them:
  *
  *   claimed ──start──► calling ──settle──► the claim is over
  *      ▲                │   ▲ │
@@ -140,14 +140,14 @@ export function standing(invoice: Invoice | undefined, batchId: string): Standin
 
 /** Calls of an earlier delivery: they may have charged. */
 export interface EarlierCalls {
-  /** Since when: ISO 8601. */
+  /** Time of the claim (ISO 8601). */
   since: string;
   attempt: number;
 }
 
 export interface ToStart {
   invoiceId: string;
-  /** Since when its key is in use (ISO 8601), which the claim may have written too late. Absent: as the claim has it. */
+  /** First use of the idempotency key (ISO 8601). Defaults to the claim's time, which can be late. */
   keyCreatedAt?: string;
   earlier?: EarlierCalls;
 }
@@ -159,7 +159,7 @@ export interface Starting {
   batchId: string;
   /** Names this start and no other. */
   startId: string;
-  /** When the claim goes stale: ISO 8601. */
+  /** Time at which the claim goes stale (ISO 8601). */
   staleAt: string;
 }
 
@@ -211,7 +211,7 @@ export function startedAs({ startId }: Pick<Starting, 'startId'>): Condition[] {
   return [{ path: 'claim.startedBy', is: '=', value: startId }];
 }
 
-/** Whether a stored invoice is as that condition asks. */
+/** The same condition, of an invoice that was read. */
 export function isStartedAs(
   { claim }: Pick<Invoice, 'claim'>,
   { startId }: Pick<Starting, 'startId'>,

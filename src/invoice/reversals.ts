@@ -25,20 +25,20 @@ const refundSchema = tolerantObject({
   providerId: z.string().exactOptional(),
   amountMinor: z.number().int(),
   status: z.enum(refundStatuses),
-  /** When it was asked for: ISO 8601, UTC. */
+  /** Time of the request (ISO 8601, UTC). */
   at: z.string(),
-  /** Who asked for it through ops. */
+  /** Name of the person who asked for it through ops. */
   by: z.string().exactOptional(),
   reason: z.string().exactOptional(),
   /** Nobody named an amount: it is all that was left. */
   rest: z.literal(true).exactOptional(),
   /** The idempotency key that it was last sent under, if it is one of ours: its number, and when it was stored (ISO 8601). */
   key: tolerantObject({ number: z.number().int().min(1), createdAt: z.string() }).exactOptional(),
-  /** Why it failed. */
+  /** Reason of its failure. */
   failure: z.string().exactOptional(),
   /** The `Idempotency-Key` of its request. */
   requestKey: z.string().exactOptional(),
-  /** When it was last ordered again (ISO 8601). Absent: it was ordered once. */
+  /** Time of the latest repeated order (ISO 8601). Absent: it was ordered once. */
   orderedAgainAt: z.string().exactOptional(),
   /** The provider's refund that may be this one. A person decides; until then this one is not made, and does not count. */
   mayBe: z.string().exactOptional(),
@@ -57,7 +57,7 @@ const disputeSchema = tolerantObject({
   id: z.string(),
   amountMinor: z.number().int(),
   status: z.enum(disputeStatuses),
-  /** When it was opened: ISO 8601, UTC. */
+  /** Time of its opening (ISO 8601, UTC). */
   at: z.string(),
   reason: z.string(),
   ...ofPayment,
@@ -86,7 +86,7 @@ export const reversalsSchema = tolerantObject({
 });
 export type Reversals = z.infer<typeof reversalsSchema>;
 
-/** Whether this can be the id of a refund of ours (after/refundInvoice.ts). Metadata at the provider may hold anything. */
+/** True for ids that our refunds can have (after/refundInvoice.ts). Metadata at the provider may hold anything. */
 export function isRefundId(text: string): boolean {
   return /^rf_[\w-]{43}$/.test(text);
 }
@@ -185,7 +185,7 @@ export function withReversals(
     : { set: { reversals, checkAt }, clear: [] };
 }
 
-/** When the provider is asked next about a payment that was asked about `checks` times: ISO 8601. `now` in milliseconds. */
+/** Time of the next check of a payment (ISO 8601), after `checks` of them. `now` in milliseconds. */
 export function nextCheckAt(checks: number, now: number): string {
   return new Date(now + (pauses[checks] ?? 6 * hour)).toISOString();
 }

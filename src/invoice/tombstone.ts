@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { systemId } from '../documents/storedDocuments.ts';
+import { systemId } from '../documents/systemId.ts';
 import {
   contentSchema,
   type Imported,
@@ -11,7 +11,7 @@ import {
 } from './invoice.ts';
 
 /**
- * What stays of an invoice that has moved to the archive. It has the invoice's id and partition, so a second import of the
+ * Remains of an invoice that has moved to the archive. It has the invoice's id and partition, so a second import of the
  * id meets it as it would meet the invoice. It is small, because it stays for good: what it says of the content is a hash.
  */
 export const tombstoneSchema = z.object({
@@ -43,7 +43,7 @@ export function importedHash(imported: Imported): string {
   return imported.erased?.content ?? contentHash(imported);
 }
 
-/** What an importer gives for an invoice, and what therefore makes two of them the same. */
+/** Fields that an importer gives, which make two invoices the same. */
 const contentFields = contentSchema.keyof().options;
 
 /** Characters of base64url: 132 bits. */
@@ -55,7 +55,7 @@ export function contentHash(content: InvoiceContent): string {
   return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, hashLength);
 }
 
-/** Whether two invoices say the same; what became of a stored one meanwhile does not count. Times are normalised. */
+/** True if two invoices were imported with the same content. Times are normalised. */
 export function sameContent(one: InvoiceContent, other: InvoiceContent): boolean {
   return contentFields.every((field) => one[field] === other[field]);
 }

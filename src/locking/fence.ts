@@ -5,7 +5,7 @@ import {
   refusedBecause,
   StoreAway,
 } from '../documents/documentStore.ts';
-import { systemId } from '../documents/storedDocuments.ts';
+import { systemId } from '../documents/systemId.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import type { Clock } from '../platform/clock.ts';
 
@@ -61,11 +61,11 @@ export interface ClaimWrite<Item extends ReadDocument> {
   readonly items: readonly Item[];
   /** Of the lease under which they are claimed. */
   readonly fence: Fence;
-  /** What claims these items: a patch of each, with its ETag as `version`, and whatever belongs in the same transaction. */
+  /** Plans the claim: a patch of each item, with its ETag as `version`, and whatever belongs in the same transaction. */
   plan(items: readonly Item[]): readonly Operation[];
   /** The documents that still have the right shape. */
   parse(documents: readonly unknown[]): readonly Item[];
-  /** Whether this very claim was applied: some of the items name it. */
+  /** True if this very claim was applied: some of the items name it. */
   isApplied(stored: readonly Item[]): boolean;
   /** Called before each try: throws if the lease is lost. */
   beforeTry?(): void;
@@ -78,7 +78,7 @@ export interface ClaimedDocuments<Item> {
   claimed: readonly Item[];
   /** The answer was lost. A reread shows that the claim was applied, perhaps by an earlier try. */
   found: boolean;
-  /** How many were not claimed, because somebody else was first, or the store gave no clear answer. */
+  /** Number of items that were not claimed: somebody else was first, or the store gave no clear answer. */
   contended: number;
 }
 

@@ -9,7 +9,7 @@ import {
   type LeaseSetting,
   type Loss,
 } from './lease.ts';
-import { afterRenewal, nearestLease, type RenewalOutcome, startTenure, timeOver } from './timing.ts';
+import { afterRenewal, type RenewalOutcome, startTenure, timeOver } from './timing.ts';
 
 /**
  * The life of one lease.
@@ -25,7 +25,7 @@ import { afterRenewal, nearestLease, type RenewalOutcome, startTenure, timeOver 
  *               ▼
  *              LOST: final. `signal` aborts once; a success that arrives now changes nothing.
  *
- * What moves it:
+ * Moves:
  * - the renewal loop: HELD → HELD, HELD → LOST;
  * - `assertHeld`, `lost` and `release`, which compare the clock: HELD → LOST. After a pause of the process,
  *   their caller may run before the loop's timer;
@@ -36,14 +36,8 @@ import { afterRenewal, nearestLease, type RenewalOutcome, startTenure, timeOver 
 
 type State = 'held' | 'lost' | 'releasing' | 'released';
 
-/** What is special about one lease. */
+/** Options of one lease. */
 interface HoldChoice {
-  /** How long the lock stays taken at least, in milliseconds; see `LeaseChoice`. */
-  minHoldMs?: number;
-  /** Aborts when the process shuts down. */
-  stopping?: AbortSignal;
-  /** Told when the lock stays taken after its release, and until when. Never rejects. */
-  kept?: (until: Promise<void>) => void;
   /** Called once, when the lease is released or lost. */
   ended?: (lease: HeldLease) => void;
 }
@@ -55,7 +49,7 @@ interface HoldChoice {
 export function holdLease(
   acquired: Acquired,
   setting: LeaseSetting,
-  { minHoldMs = 0, stopping: shutdown = never, kept = () => {}, ended = () => {} }: HoldChoice = {},
+  { ended = () => {} }: HoldChoice = {},
 ): HeldLease {
   const { key, owner, leaseId, fence } = acquired;
   const { store, clock, telemetry, timing } = setting;
@@ -131,11 +125,6 @@ export function holdLease(
     // Requests in flight may arrive in any order: a renewal could land after the release, under the next
     // holder's lease.
     await keeping;
-    const keepUntil = acquired.sentAt + minHoldMs;
-    if (clock.monotonic() < keepUntil) {
-      kept(keepTaken(acquired, keepUntil, setting, shutdown));
-      return;
-    }
     try {
       await bounded(clock, timing.attemptMs, (signal) => store.release(key, leaseId, signal));
     } catch {
@@ -187,37 +176,4 @@ export function holdLease(
     lose(why);
   });
   return lease;
-}
-
-const never = new AbortController().signal;
-
-/**
- * Keeps a lock taken after its holder is done, until `until` (milliseconds on the monotonic clock), then gives it back. The
- * lease is set to the time that is left, so it ends by itself if this process dies; a store that grants no shorter lease
- * keeps it a little longer then. Stops when `stopping` aborts. Never rejects.
- */
-export async function keepTaken(
-  { key, leaseId }: Acquired,
-  until: number,
-  { store, clock, timing }: LeaseSetting,
-  stopping: AbortSignal,
-): Promise<void> {
-  try {
-    for (let left = until - clock.monotonic(); left > 0; left = until - clock.monotonic()) {
-      const { leaseMs, renewEveryMs } = nearestLease(left, store.traits);
-      // Repeated by its holder, an acquire restarts the lease with a new length.
-      const answer = await bounded(clock, timing.attemptMs, (signal) =>
-        store.acquire(key, leaseId, leaseMs, signal),
-      ).catch(() => 'unknown' as const);
-      if (answer === 'held' || answer === 'absent') return;
-      const covered = answer === 'acquired' && left <= leaseMs;
-      await clock.sleep(
-        covered ? Math.max(0, until - clock.monotonic()) : Math.min(left, renewEveryMs),
-        stopping,
-      );
-    }
-    await bounded(clock, timing.attemptMs, (signal) => store.release(key, leaseId, signal));
-  } catch {
-    // The process stops, or the lock cannot be given back: the lease runs out by itself.
-  }
 }

@@ -33,8 +33,7 @@ export interface Lease extends AsyncDisposable {
   assertHeld(): void;
   /**
    * Gives the lock back, unless the lease is lost. Idempotent, never rejects, takes at most two request
-   * timeouts (5 s each by default). A lease that cannot be given back runs out by itself. With a minimum hold time the
-   * lock stays taken until that is over; this call does not wait for it.
+   * timeouts (5 s each by default). A lease that cannot be given back runs out by itself.
    */
   release(): Promise<void>;
 }
@@ -48,7 +47,7 @@ export interface HeldLease extends Lease {
   surrender(detail: string): Promise<void>;
 }
 
-/** What the leases of a process share. */
+/** Setting that the leases of a process share. */
 export interface LeaseSetting {
   store: LockStore;
   clock: Clock;
@@ -72,7 +71,7 @@ export interface Acquired {
   owner: LeaseOwner;
   leaseId: string;
   fence: number;
-  /** When the successful acquire was sent, in milliseconds on the monotonic clock. */
+  /** Send time of the successful acquire (ms on the monotonic clock). */
   sentAt: number;
 }
 
@@ -88,7 +87,7 @@ export type LostReason = 'expired' | 'taken' | 'broken' | 'deleted' | 'unreachab
 
 export interface Loss {
   reason: LostReason;
-  /** What was observed, for logs and error messages. */
+  /** Observation, for logs and error messages. */
   detail: string;
 }
 

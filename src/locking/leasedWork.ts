@@ -69,7 +69,7 @@ async function follow(
 }
 
 /**
- * What a wrapped handler does if its lock is held:
+ * Behaviour of a wrapped handler whose lock is held:
  * - `skip`: return undefined;
  * - `wait`: wait up to `waitMs` milliseconds (default 30 s), then throw LockTimeout;
  * - `throw`: throw LockHeld, so that a queue redelivers the message.
@@ -78,7 +78,7 @@ async function follow(
  */
 export type WhenHeld = { whenHeld: 'skip' } | { whenHeld: 'wait'; waitMs?: number } | { whenHeld: 'throw' };
 
-/** What a wrapped handler needs of its context. The context of Azure Functions fits. */
+/** Context of a wrapped handler. The context of Azure Functions fits. */
 export interface Invocation {
   functionName: string;
   invocationId: string;

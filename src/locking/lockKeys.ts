@@ -7,7 +7,7 @@ import type { LeaseOwner } from './lockStore.ts';
  *   work-items/{resource}#{stage}  one stage of queued work for one thing
  */
 
-/** What the keys of jobs begin with. These locks have fences, and their blobs are never deleted. */
+/** Prefix of the keys of jobs. These locks have fences, and their blobs are never deleted. */
 export const jobLockPrefix = 'jobs/';
 
 /** The key of a job, or of one group of it. */
@@ -21,7 +21,7 @@ export function shardKeys(base: string, count: number): string[] {
 }
 
 /**
- * What the keys of work items begin with. There is a lock for each of them, so old ones are deleted (a rule in
+ * Prefix of the keys of work items. There is a lock for each of them, so old ones are deleted (a rule in
  * infra/modules/storage.bicep). No lock with this prefix may have a fence: it would be deleted too.
  */
 export const workItemLockPrefix = 'work-items/';

@@ -12,7 +12,7 @@ export interface ForceRelease {
   /** The instance believed to hold the lock (`LeaseOwner.instance`). The lease of any other is left alone. */
   expectedOwner: string;
   /**
-   * Who asks, and why; neither may be blank. Both stay in the lock's record, as instance and job, until the
+   * The person who asks, and the reason; neither may be blank. Both stay in the lock's record, as instance and job, until the
    * next holder. Each is cut to 256 characters.
    */
   actor: string;
@@ -76,7 +76,7 @@ export async function forceRelease(
   if (broken === 'changed') return nowOwned(store, key, signal);
 
   const timing = nearestLease(ownLeaseMs, store.traits);
-  const wanted = { key, owner, fenced: true, likelyNew: false, tries: 3 };
+  const wanted = { key, owner, fenced: true, tries: 3 };
   const setting = { store, clock, timing, random: Math.random, fenceFloor };
   const taken = await attemptAcquire(wanted, setting);
   if (taken === null) {
@@ -92,7 +92,7 @@ export async function forceRelease(
   return { kind: 'released', previous, fence: taken.fence };
 }
 
-/** How often to look for the new holder's fence, and the pause between two looks in milliseconds. */
+/** Looks for the new holder's fence, and the pause between two of them (ms). */
 const looks = 10;
 const lookAgainMs = 200;
 
@@ -131,7 +131,7 @@ export interface LockListing {
    * holder did, since only fenced leases record their owner.
    */
   owner?: LeaseOwner;
-  /** When `owner` acquired it. */
+  /** Time at which `owner` acquired it. */
   acquiredAt?: string;
   /**
    * The latest time at which the lease can end if its holder has just died. A store knows whether a lease is

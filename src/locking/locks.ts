@@ -31,8 +31,6 @@ export interface Wanted {
   key: string;
   owner: LeaseOwner;
   fenced: boolean;
-  /** Sends `create` first. Ignored with a fence, where the look decides. */
-  likelyNew: boolean;
   /** Attempts per request without an answer, the first included; at least 1. A raise gets at least 2. */
   tries: number;
 }
@@ -42,7 +40,7 @@ export interface Wanted {
  *
  * Fenced: look, acquire, raise. The look returns the version and the fence that the raise needs, and on a held
  * lock it saves an acquire that would be refused. Where only the holder can look: acquire, look, raise. Unfenced:
- * acquire only. A missing lock is created on the way; `likelyNew` creates it without checking first.
+ * acquire only. A missing lock is created on the way.
  *
  * @throws LockStoreFailed if a request got no answer in `tries` attempts, or if the lease ran out before it
  * could be used. A lease acquired by then is released.
@@ -58,7 +56,6 @@ export async function attemptAcquire(
 
   const [view, floor] = await Promise.all([looksFirst ? lookOrCreate() : undefined, readFloor()]);
   if (view?.held) return null;
-  if (!wanted.fenced && wanted.likelyNew && (await create()).held) return null;
   try {
     const sentAt = await acquire();
     if (sentAt === null) return null;
@@ -72,7 +69,7 @@ export async function attemptAcquire(
     throw error;
   }
 
-  /** When the successful acquire was sent, or null if another lease holds the lock. */
+  /** Send time of the successful acquire, or null if another lease holds the lock. */
   async function acquire(): Promise<number | null> {
     for (let created = false; ; created = true) {
       let sentAt = 0;
@@ -152,24 +149,13 @@ export function nextFence(last: number | undefined, now: number, floor = 0): num
   return Math.max(1, (last ?? 0) + 1, Math.floor(now), floor + 1);
 }
 
-/** How to take a lease. */
+/** Options of taking a lease. */
 export interface LeaseChoice {
   /**
    * Default true: the lease gets a fencing token and records its owner. False halves its requests; use it
    * only if the effects of the work are idempotent.
    */
   fenced?: boolean;
-  /**
-   * Without a fence only: the lock has probably never been taken. Saves a request if so, costs two if not.
-   * Default false.
-   */
-  likelyNew?: boolean;
-  /**
-   * Keeps the lock for at least this many milliseconds from when it was taken, even if it is released sooner. So a job
-   * that ends at once does not run again on an instance whose clock is behind. Default 0. If the process dies, the lock
-   * ends with its lease. Where a connection keeps a lease, it ends with the connection.
-   */
-  minHoldMs?: number;
 }
 
 /**
@@ -220,7 +206,7 @@ export interface ProcessLocks extends Locks, AsyncDisposable {
   drain(graceMs: number): Promise<void>;
 }
 
-/** What leases of this process share. */
+/** Settings that the leases of a process share. */
 export interface LocksOptions {
   /** Default: the system's. */
   clock?: Clock;
@@ -239,7 +225,7 @@ export interface LocksOptions {
    * otherwise looks like a lock that is held. It must not throw. Default: none.
    */
   onError?: OnError;
-  /** What new fences must exceed. Default: only the last fence of the lock. */
+  /** Lower bound of new fences. Default: only the last fence of the lock. */
   fenceFloor?: FenceFloor | undefined;
 }
 
@@ -262,14 +248,12 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
   let attempts = 0;
   let idle = () => {};
   let draining: Promise<void> | undefined;
-  /** Locks that stay taken after their release. */
-  const keeping = new Set<Promise<void>>();
 
   const ifIdle = () => {
     if (held.size === 0 && attempts === 0) idle();
   };
 
-  async function attempt(wanted: Wanted, minHoldMs: number): Promise<Lease | null> {
+  async function attempt(wanted: Wanted): Promise<Lease | null> {
     const { owner } = wanted;
     attempts++;
     try {
@@ -279,11 +263,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
         held.delete(lease);
         ifIdle();
       };
-      const kept = (until: Promise<void>) => {
-        keeping.add(until);
-        void until.then(() => keeping.delete(until));
-      };
-      const lease = holdLease(acquired, setting, { minHoldMs, stopping: stopping.signal, kept, ended });
+      const lease = holdLease(acquired, setting, { ended });
       if (lease.lost === undefined) held.add(lease);
       telemetry.count(metric.leaseAcquired, { job: owner.job });
       telemetry.record(metric.leaseFence, lease.fence, { job: owner.job });
@@ -303,7 +283,6 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
     ifIdle();
     await clock.sleep(graceMs, grace.signal).catch(() => {});
     await Promise.all([...held].map((lease) => lease.surrender('the process is shutting down')));
-    await Promise.all(keeping);
   }
 
   const drainOnce = (graceMs: number) => (draining ??= drain(graceMs));
@@ -312,16 +291,18 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
     stopping: stopping.signal,
     onError,
 
-    async tryAcquire(key, owner, { fenced = true, likelyNew = false, minHoldMs = 0 } = {}) {
-      check(key, owner, minHoldMs);
+    async tryAcquire(key, owner, { fenced = true } = {}) {
+      checkKey(key);
+      checkOwner(owner);
       if (stopping.signal.aborted) return null;
-      const lease = await attempt({ key, owner, fenced, likelyNew, tries: 3 }, minHoldMs);
+      const lease = await attempt({ key, owner, fenced, tries: 3 });
       if (lease === null) telemetry.count(metric.leaseSkipped, { job: owner.job });
       return lease;
     },
 
-    async acquire(key, owner, { waitMs, fenced = true, likelyNew = false, minHoldMs = 0, signal }) {
-      check(key, owner, minHoldMs);
+    async acquire(key, owner, { waitMs, fenced = true, signal }) {
+      checkKey(key);
+      checkOwner(owner);
       if (!(typeof waitMs === 'number' && waitMs >= 0)) {
         throw new RangeError(`waitMs is 0 or more milliseconds, not ${String(waitMs)}`);
       }
@@ -332,8 +313,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
         if (stopping.signal.aborted) throw new LocksClosed(key);
         signal?.throwIfAborted();
         try {
-          const wanted = { key, owner, fenced, likelyNew: likelyNew && tries === 0, tries: 1 };
-          const lease = await attempt(wanted, minHoldMs);
+          const lease = await attempt({ key, owner, fenced, tries: 1 });
           if (lease !== null && signal?.aborted) await lease.release();
           else if (lease !== null) {
             telemetry.record(metric.leaseWaitedMs, clock.monotonic() - startedAt, { job: owner.job });
@@ -359,15 +339,6 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
       await store[Symbol.asyncDispose]();
     },
   };
-}
-
-/** @throws RangeError or TypeError for what no store can keep. */
-function check(key: string, owner: LeaseOwner, minHoldMs: number): void {
-  checkKey(key);
-  checkOwner(owner);
-  if (!(minHoldMs >= 0 && Number.isFinite(minHoldMs))) {
-    throw new RangeError(`minHoldMs is 0 or more, not ${minHoldMs}`);
-  }
 }
 
 /**

@@ -4,14 +4,14 @@ import type { Refusal, StoreTraits } from './lockStore.ts';
 
 /** The times of a lease, in milliseconds. */
 export interface LeaseTiming {
-  /** How long the store keeps a lease without a renewal. */
+  /** Time for which the store keeps a lease without a renewal. */
   leaseMs: number;
   /**
-   * How much sooner than the store the holder stops trusting it, for clock drift and side effects in flight.
+   * Time by which the holder stops trusting it sooner than the store, for clock drift and side effects in flight.
    */
   marginMs: number;
   /**
-   * How long before the end of its trust a holder is told, if no renewal succeeded. A timer may be late,
+   * Time before the end of its trust at which a holder is told, if no renewal succeeded. A timer may be late,
    * never early.
    */
   timerSlackMs: number;
@@ -79,13 +79,13 @@ export function between(min: number, max: number, random: () => number): number 
   return min + (max - min) * random();
 }
 
-/** What is known about a lease between two renewals. Times are milliseconds on the monotonic clock. */
+/** A lease between two renewals. Times are milliseconds on the monotonic clock. */
 export interface Tenure {
-  /** When the holder stops trusting the lease. */
+  /** End of the holder's trust. */
   trustedUntil: number;
-  /** When to give the lease up: `trustedUntil` less the slack for a late timer. */
+  /** Time to give the lease up: `trustedUntil` less the slack for a late timer. */
   giveUpAt: number;
-  /** When the next renewal is due. */
+  /** Time of the next renewal. */
   renewAt: number;
   /** Renewals without an answer since the last success. */
   failures: number;
@@ -113,7 +113,7 @@ export function startTenure(sentAt: number, { timing, random }: Timed): Tenure {
 }
 
 /**
- * What a renewal means that was sent at `sentAt` and ended at `now`:
+ * The meaning of a renewal that was sent at `sentAt` and ended at `now`:
  * - a success starts a new tenure, counted from `sentAt`;
  * - a success after the trusted time is a loss: others have been told that the lease is lost;
  * - a refusal is a loss;
@@ -145,7 +145,7 @@ export function afterRenewal(
   return { kind: 'held', ...failed, renewAt: at.now + between(retryMinMs, retryMaxMs, timed.random) };
 }
 
-/** Why a tenure that is given up at `now` is lost. */
+/** The loss of a tenure that is given up at `now`. */
 export function timeOver(tenure: Tenure, now: number, requestUnderWay = false): Loss {
   const late = Math.max(0, Math.round(now - tenure.trustedUntil));
   if (tenure.failures > 0) {

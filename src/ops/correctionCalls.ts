@@ -4,7 +4,7 @@ import { type MovedInvoice, moveDueDate } from '../after/moveDueDate.ts';
 import { type RetriedInvoice, retryInvoice } from '../after/retryInvoice.ts';
 import { type VoidedInvoice, voidInvoice } from '../after/voidInvoice.ts';
 import { dueAtSchema, paymentMethodSchema } from '../intake/checkInvoice.ts';
-import type { InvoiceStatus } from '../invoice/invoice.ts';
+import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { invoiceDetailAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
 import { optionalReasonBody, reasonBody } from './fields.ts';

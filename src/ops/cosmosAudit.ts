@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Container } from '@azure/cosmos';
-import { fromCosmos, type ListByTime, pageByTime } from '../documents/cosmosDocuments.ts';
+import { fromCosmos } from '../documents/cosmosDocuments.ts';
+import { type ListByTime, pageByTime } from '../documents/cosmosPages.ts';
 import { formatVersion, type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
 import type { Clock } from '../platform/clock.ts';
 import { auditRecord } from './answers/figureAnswers.ts';

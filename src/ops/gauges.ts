@@ -10,7 +10,7 @@ import { readPace } from './summary.ts';
 
 export interface GaugeParts {
   invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince' | 'inProgressSince' | 'backlog' | 'overdue'>;
-  outbox: Pick<OutboxStore, 'parkedCount'>;
+  outbox: Pick<OutboxStore, 'count'>;
   pace: PaceStore;
   pauses: Pick<PauseStore, 'read'>;
   poison: Pick<PoisonItems, 'waiting'>;
@@ -75,7 +75,7 @@ export async function reportGauges({
   async function parked(): Promise<void> {
     const [parkedInvoices, parkedMessages] = await Promise.all([
       invoices.parkedCount(),
-      outbox.parkedCount(),
+      outbox.count({ status: 'parked' }),
     ]);
     telemetry.record(metric.parkedWaiting, parkedInvoices + parkedMessages);
   }

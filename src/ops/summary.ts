@@ -1,4 +1,4 @@
-import { type InvoiceStatus, invoiceStatuses } from '../invoice/invoice.ts';
+import { type InvoiceStatus, invoiceStatuses } from '../invoice/invoiceStatus.ts';
 import type { Backlog, InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import { oldestPendingMs } from '../outbox/sweepOutbox.ts';

@@ -1,7 +1,6 @@
 import type { Container } from '@azure/cosmos';
 import {
   cosmosDocuments,
-  pageByTime,
   patchBody,
   queryAll,
   queryCount,
@@ -9,6 +8,7 @@ import {
   unlessChanged,
   whereAll,
 } from '../documents/cosmosDocuments.ts';
+import { pageByTime } from '../documents/cosmosPages.ts';
 import type { Patch } from '../documents/documentStore.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
@@ -91,12 +91,6 @@ export function cosmosOutboxStore(
         container,
         // Only what is pending has a next attempt; its status it shares with millions of invoices.
         `SELECT VALUE MIN(c.notBefore ?? c.createdAt) FROM c WHERE c.type = 'outboxMessage' AND c.nextAttemptAt > '' AND c.status = 'pending'`,
-      ),
-
-    parkedCount: () =>
-      queryCount(
-        container,
-        `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'parked'`,
       ),
   };
 

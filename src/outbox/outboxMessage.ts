@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Patch } from '../documents/documentStore.ts';
-import { type DocumentStore, maxOperations, StoreAway } from '../documents/documentStore.ts';
+import { type DocumentStore, maxOperations, type Patch, StoreAway } from '../documents/documentStore.ts';
 import { formatVersion, readableDocuments } from '../documents/storedDocuments.ts';
 import { patience, writeUntilClear } from '../documents/writeUntilClear.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
@@ -63,7 +62,7 @@ export type OutboxEntry = z.infer<typeof outboxEntrySchema>;
 
 export type NewOutboxMessage = Pick<OutboxMessage, 'id' | 'shard' | 'destination' | 'body'>;
 
-/** How long the sweeper leaves a new message to the instance that wrote it, which dispatches it at once. */
+/** Time for which the sweeper leaves a new message to the instance that wrote it (ms), which dispatches it at once. */
 const inlineDispatchMs = 10_000;
 
 /**
@@ -92,12 +91,12 @@ export function newOutboxMessage<Content extends NewOutboxMessage>(
   };
 }
 
-/** How long a message has been waiting to be sent at `now` (milliseconds), in milliseconds. */
+/** Time for which a message has been waiting to be sent at `now` (ms). */
 export function waitedMs({ createdAt, notBefore = createdAt }: OutboxMessage, now: number): number {
   return Math.max(0, now - Date.parse(notBefore));
 }
 
-/** What a destination says about one message. */
+/** Answer of a destination about one message. */
 export type SendResult =
   | { kind: 'sent' }
   /** It may work later, however late; it may even have arrived. */
@@ -112,7 +111,7 @@ const backoff = { base: 1_000, cap: 300_000 };
 /** Seconds that a dispatched message is kept for people to look at: a week. */
 export const dispatchedTtl = 7 * 24 * 3600;
 
-/** What a send means for the message. */
+/** Decision on a message after a send. */
 export type DispatchDecision =
   | { kind: 'dispatched' }
   /** It stays as it is, for the sweeper. */

@@ -8,13 +8,13 @@ import {
   type OutboxStatus,
 } from './outboxMessage.ts';
 
-/** What became of the dispatch of one message. */
+/** A message and the decision after its send. */
 export interface Dispatched {
   message: OutboxMessage;
   decision: DispatchDecision;
 }
 
-/** What narrows a list of messages. What is absent does not matter. */
+/** Filter of a list of messages. Absent fields do not matter. */
 export interface OutboxFilter {
   status?: OutboxStatus;
   destination?: string;
@@ -42,7 +42,7 @@ export interface DueQuery {
 }
 
 /**
- * What the outbox needs of the place where its messages are kept. Messages are created elsewhere: in the transaction of
+ * Keeps the messages of an outbox. Messages are created elsewhere: in the transaction of
  * the change that they announce. `src/testing/outbox/outboxStoreContract.ts` says how a store behaves. All methods may reject with
  * `StoreAway`.
  */
@@ -64,7 +64,7 @@ export interface OutboxStore {
    * and all together, newest first. @throws {BadContinuation}
    */
   list(query: OutboxFilter & { continuation?: string; pageSize: number }): Promise<Page<OutboxEntry>>;
-  /** How many messages match, over all partitions. */
+  /** Number of messages that match, over all partitions. */
   count(filter: OutboxFilter): Promise<number>;
   /**
    * Puts a parked message back to pending at `at` (ISO 8601), as if it had been written then; the sweeper dispatches it.
@@ -77,9 +77,8 @@ export interface OutboxStore {
    * why. @throws {NewerVersion}
    */
   discard(id: string, why: NonNullable<OutboxEntry['discarded']>): Promise<DiscardedMessage>;
-  /** Since when (ISO 8601) the oldest pending message has been waiting; a failed send counts from its beginning. */
+  /** Time (ISO 8601) from which the oldest pending message has been waiting, failed sends included. */
   oldestPending(): Promise<string | undefined>;
-  parkedCount(): Promise<number>;
 }
 
 /**
@@ -101,7 +100,7 @@ export function redrivePatch(id: string, at: string, runId?: string): Patch {
   };
 }
 
-/** Why a message that is not parked is not changed. Pure. */
+/** The answer about a message that is not parked. Pure. */
 export function notParked({ status, redrivenBy, discarded }: OutboxEntry) {
   return {
     kind: 'refused' as const,

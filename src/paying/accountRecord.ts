@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { DocumentStore } from '../documents/documentStore.ts';
-import { readableDocument, systemId, tolerantObject } from '../documents/storedDocuments.ts';
+import { readableDocument, tolerantObject } from '../documents/storedDocuments.ts';
+import { systemId } from '../documents/systemId.ts';
 import { keepFirst } from '../documents/writeUntilClear.ts';
 import { deploymentPartition } from '../invoice/shard.ts';
 import type { Clock } from '../platform/clock.ts';

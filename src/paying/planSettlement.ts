@@ -1,7 +1,8 @@
 import { formatVersion } from '../documents/storedDocuments.ts';
 import type { Ending, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
-import { type InvoiceStatus, known, unknownSince } from '../invoice/invoice.ts';
+import { known, unknownSince } from '../invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy, type Starting, startedAs } from '../invoice/invoiceChange.ts';
+import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';
 import type { Settlement } from './decideSettlement.ts';

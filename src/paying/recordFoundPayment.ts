@@ -1,4 +1,4 @@
-import { systemId } from '../documents/storedDocuments.ts';
+import { systemId } from '../documents/systemId.ts';
 import { type FollowUps, type InvoiceEnd, looksInto } from '../invoice/followUps.ts';
 import { type Invoice, known, otherPayments } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';

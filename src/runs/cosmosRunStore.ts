@@ -1,5 +1,6 @@
 import type { Container, PatchOperation, SqlParameter } from '@azure/cosmos';
-import { createUnlessThere, pageByTime, readDocument, unlessChanged } from '../documents/cosmosDocuments.ts';
+import { createUnlessThere, readDocument, unlessChanged } from '../documents/cosmosDocuments.ts';
+import { pageByTime } from '../documents/cosmosPages.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import { type GroupRecord, isOpen, runRecordSchema } from './runRecord.ts';
 import type { ListRuns, RunKey, RunStore } from './runStore.ts';
@@ -36,16 +37,13 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
       if (!going && !isOpen(record)) await patched(run, `c.status != 'running'${newest}`, [entry]);
       return going;
     },
-    async end(run, { status, reason, at, heartbeatAt }) {
-      const unchanged =
-        heartbeatAt === undefined ? '' : ` and c.heartbeatAt = ${JSON.stringify(heartbeatAt)}`;
-      return patched(run, `c.status = 'running'${unchanged}`, [
+    end: (run, { status, reason, at }) =>
+      patched(run, `c.status = 'running'`, [
         { op: 'set', path: '/status', value: status },
         { op: 'set', path: '/completedAt', value: at },
-        { op: 'set', path: '/heartbeatAt', value: heartbeatAt ?? at },
+        { op: 'set', path: '/heartbeatAt', value: at },
         ...(reason === undefined ? [] : [{ op: 'set' as const, path: '/reason', value: reason }]),
-      ]);
-    },
+      ]),
   };
 
   async function patched(
@@ -59,7 +57,7 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
   }
 }
 
-/** What a holder says who has lost the group's lease to another does not replace what that one says. */
+/** A report with a smaller fence does not replace that of the next holder. */
 function fenceCondition(group: string, { fence }: GroupRecord): string {
   if (fence === undefined) return '';
   const known = `c.groups[${JSON.stringify(group)}].fence`;
@@ -79,10 +77,11 @@ function hasStatus(
       const alive = silentSince === undefined ? '' : ` AND NOT ${silent}`;
       return { where: `c.status = 'running'${alive}`, parameters: times };
     }
-    case 'abandoned': {
-      const stillRunning = silentSince === undefined ? '' : ` OR (c.status = 'running' AND ${silent})`;
-      return { where: `(c.status = 'abandoned'${stillRunning})`, parameters: times };
-    }
+    case 'abandoned':
+      return {
+        where: `c.status = 'running' AND ${silentSince === undefined ? 'false' : silent}`,
+        parameters: times,
+      };
     case 'failed':
     case 'completed':
     case 'cancelled':

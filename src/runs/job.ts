@@ -1,16 +1,16 @@
 import type { Lease } from '../locking/index.ts';
 
-/** What a run has done, by name: claimed, skipped, … */
+/** Counts of a run, by name: claimed, skipped, … */
 export type RunCounts = Readonly<Record<string, number>>;
 
-/** What became of one piece of work. */
+/** Outcome of one piece of work. */
 export interface Processed {
   counts: RunCounts;
-  /** Why this piece could not be done. The others are; the group then counts as failed. */
+  /** Reason if this piece could not be done. The others are; the group then counts as failed. */
   failed?: string;
-  /** Why the group should not go on now: more work would only pile up. The next run goes on. */
+  /** Reason for the group to end here: more work would only pile up. The next run goes on. */
   stop?: string;
-  /** How it was noticed that somebody else has the group's lease. */
+  /** Sign that somebody else has the group's lease. */
   lost?: string;
 }
 
@@ -38,19 +38,19 @@ export interface GroupRun {
   group: string;
   /** The name of the instance. */
   instance: string;
-  /** What was asked for, of a manual run whose job takes a request. */
+  /** The request, of a manual run whose job takes one. */
   request?: unknown;
   /** The piece was in hand when the run was cut off: it may have been done, in part or in full. */
   again?: boolean;
   lease: Pick<Lease, 'key' | 'fence' | 'signal' | 'assertHeld'>;
 }
 
-/** What a plan may want to know of the run that it is for. */
+/** The run that a plan is for. */
 export interface RunSoFar {
   runId: string;
-  /** What was asked for, of a manual run whose job takes a request. */
+  /** The request, of a manual run whose job takes one. */
   request?: unknown;
-  /** What the group has done so far, before a crash or the end of an activity. */
+  /** Counts of the group so far, before a crash or the end of an activity. */
   counts: RunCounts;
 }
 
@@ -66,7 +66,7 @@ export interface Job<Work = unknown> {
   /** Does one piece of work and says what it did. May throw `LeaseLost` or `FencedOut`, which ends the group. */
   process(work: Work, run: GroupRun): Promise<Processed>;
   /**
-   * What `process` would do with a piece of work if nobody interfered. Pure: this is all that a dry run does. Absent: a dry
+   * Counts that `process` would return if nobody interfered. Pure: this is all that a dry run does. Absent: a dry
    * run only plans.
    */
   preview?(work: Work): RunCounts;

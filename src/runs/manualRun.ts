@@ -11,20 +11,16 @@ import type { Job, RunCounts } from './job.ts';
 import { runJobOrchestrator } from './orchestrateRun.ts';
 import { runGroup } from './runGroup.ts';
 import {
-  closeAbandoned,
-  closeRun,
   type GroupRecord,
   groupRecordSchema,
-  isAbandoned,
   newRun,
   type RunRecord,
   type RunStatus,
-  runningRuns,
   statusOfGroups,
 } from './runRecord.ts';
-import { asShown, type RunStore } from './runStore.ts';
+import { asShown, type RunStore, storedAs } from './runStore.ts';
 
-/** What runs need of the Durable Functions client. */
+/** The part of the Durable Functions client that runs need. */
 export interface Orchestrations {
   startNew(orchestratorName: string, options: { instanceId: string; input: unknown }): Promise<string>;
   /** Rejects if there is no such instance. */
@@ -43,7 +39,7 @@ export interface RunRequest {
   idempotencyKey?: string | undefined;
   /** Running runs of the job beside which another is begun, at most. Absent: any number. */
   mostOpen?: number;
-  /** What is asked for, of a job that takes a request. Nobody goes on with such a run, so it is tried until it is done. */
+  /** The request, of a job that takes one. Nobody goes on with such a run, so it is tried until it is done. */
   request?: RunRecord['request'];
 }
 
@@ -83,14 +79,12 @@ async function start(
   const chosen = await chooseGroups(job, { runs, instance }, request);
   if (chosen.kind === 'bad') return chosen;
   const { groups } = chosen;
-  const running = await runningRuns({ runs, instance }, job);
-  await closeAbandoned({ runs, instance }, job, running);
   const runId = runIdFor(job.name, request.idempotencyKey);
-  const open = running.filter((run) => run.id !== runId && !isAbandoned(run, clock.now())).length;
   const plain: ManualRun = { job: job.name, runId, groups, dryRun, ...activeTrace() };
   const run = asked === undefined ? plain : { ...plain, untilDone: true };
   const at = new Date(clock.now()).toISOString();
   const record = { ...newManualRun(run, at, asked), ...(resume === undefined ? {} : { resumes: resume }) };
+  const open = await openBeside(runId);
   const isFull = open >= (request.mostOpen ?? Number.POSITIVE_INFINITY);
   if (isFull && (await runs.read(job.name, runId)) === undefined) return { kind: 'tooManyOpen', open };
   const created = await runs.create(record);
@@ -100,6 +94,22 @@ async function start(
   if (stored?.status === 'running') await ensureStarted(orchestrations, run);
   const { status } = asShown(stored ?? record, clock.now());
   return { kind: 'started', runId, groups, status, created };
+
+  /** Runs of the job that are at work, besides one; 0 if the store does not say. Only `mostOpen` needs them. */
+  async function openBeside(id: string): Promise<number> {
+    if (request.mostOpen === undefined) return 0;
+    try {
+      const { items } = await runs.list({
+        job: job.name,
+        ...storedAs('running', clock.now()),
+        pageSize: 100,
+      });
+      return items.filter((run) => run.id !== id).length;
+    } catch {
+      instance.telemetry.count(metric.runReportFailed, { job: job.name });
+      return 0;
+    }
+  }
 }
 
 async function chooseGroups(
@@ -115,8 +125,8 @@ async function chooseGroups(
   if (resume === undefined) return { kind: 'groups', groups: [...(groups ?? job.groups)] };
   const before = await runs.read(job.name, resume);
   if (before === undefined) return badResume(`there is no run "${resume}" of ${job.name}`);
-  const ended = before.status !== 'running' || (await closeRun({ runs, instance }, job, before));
-  if (!ended) return badResume(`run "${resume}" has not ended`);
+  if (asShown(before, instance.clock.now()).status === 'running')
+    return badResume(`run "${resume}" has not ended`);
   const unfinished = Object.entries(before.groups).filter(([, { status }]) => status !== 'completed');
   // A process that died right after it had created the record said nothing of any group.
   const some = Object.keys(before.groups).length === 0 ? job.groups : unfinished.map(([group]) => group);
@@ -154,7 +164,7 @@ function isSameRequest(one: RunRecord, other: RunRecord): boolean {
   return isDeepStrictEqual(of(one), of(other));
 }
 
-/** What the orchestration of a manual run is started with; its instance id is the run's id. */
+/** Input of the orchestration of a manual run; its instance id is the run's id. */
 export interface ManualRun {
   job: string;
   runId: string;
@@ -177,7 +187,7 @@ const groupTaskSchema = z.object({
 
 export type GroupTask = z.infer<typeof groupTaskSchema>;
 
-/** How long an activity waits for a lease that a run of the timer has, in milliseconds; the orchestration then waits on. */
+/** Wait of an activity for a lease that a run of the timer has (ms); the orchestration then waits on. */
 const leaseWaitMs = 20_000;
 
 /** The run id that an idempotency key stands for: the same key of the same job, the same run. */
@@ -277,7 +287,7 @@ export async function runManualGroup(
     return record;
   }
 
-  /** Where a piece may be in hand the record stays as it is, and only shows a sign of life. */
+  /** Shows a sign of life. The record of a piece in hand stays as it is. */
   async function tell(record: GroupRecord): Promise<void> {
     const told = job.keepsPiece === true ? (await runs.read(name, runId))?.groups[group] : undefined;
     await report(told ?? record);

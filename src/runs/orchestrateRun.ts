@@ -9,7 +9,7 @@ export const runJobOrchestrator = 'runJob';
 export const runGroupActivity = 'runJobGroup';
 export const endRunActivity = 'endJobRun';
 
-/** How often a group is tried whose lease is held elsewhere, and how long the run waits in between. */
+/** Tries of a group whose lease is held elsewhere, and the pause in between (ms). */
 const maxSkips = 30;
 const skipWaitMs = 5_000;
 

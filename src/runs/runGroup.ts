@@ -41,7 +41,7 @@ export async function runGroup(
     lease: Lease;
     signal?: AbortSignal;
     request?: unknown;
-    /** How far the group of this run had come in a process that was stopped or died. */
+    /** Progress of the group in a process that was stopped or died. */
     before?: Partial<Pick<GroupRecord, 'counts' | 'inHand'>>;
     /** The trace of the run, if that began elsewhere. */
     traceparent?: string | undefined;

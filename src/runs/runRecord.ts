@@ -1,15 +1,13 @@
 import { z } from 'zod';
 import { formatVersion } from '../documents/storedDocuments.ts';
-import type { Instance } from '../platform/instance.ts';
-import { metric } from '../platform/telemetry.ts';
 import { activeTrace } from '../platform/tracing.ts';
-import type { Job, RunCounts } from './job.ts';
-import type { RunStore } from './runStore.ts';
+import type { RunCounts } from './job.ts';
 
 /**
  * The record of one run of a job, and its states:
  *
- *   running ──► completed | failed | cancelled | abandoned (its process died)
+ *   running ──► completed | failed | cancelled
+ *      └── no sign of life for too long: shown as abandoned
  *
  * A group of it: pending ──► running ──► completed | partial (time was up, or on hold)
  *                                            | skipped (held elsewhere) | lost (its lease) | failed
@@ -19,7 +17,7 @@ import type { RunStore } from './runStore.ts';
  *
  * A partial group has done nothing wrong, and the next run goes on where it ended: its run has completed.
  *
- * The run that created the record moves it, and a person may cancel it (manualRun.ts); every write requires that it is still
+ * The run that created the record moves it, and a person may cancel it (`cancelRun`); every write requires that it is still
  * running. A run of the timer that found nothing to do leaves no record: with a tick every few minutes such records would
  * bury the others.
  */
@@ -34,7 +32,7 @@ export const groupRecordSchema = z.object({
   counts: z.record(z.string(), z.number()),
   /** The piece of work that is being done, of a job that keeps it (job.ts). */
   inHand: z.json().exactOptional(),
-  /** Why it is partial, was skipped, lost or failed. */
+  /** Reason if it is partial, was skipped, lost or failed. */
   reason: z.string().exactOptional(),
 });
 export type GroupRecord = z.infer<typeof groupRecordSchema>;
@@ -54,7 +52,7 @@ export const runRecordSchema = z.object({
   lockOwner: z.string().exactOptional(),
   fence: z.number().exactOptional(),
   groups: z.record(z.string(), groupRecordSchema),
-  /** What was asked for, of a job that takes a request. */
+  /** The request, of a job that takes one. */
   request: z.json().exactOptional(),
   /** Id of the ended run whose unfinished groups these are. */
   resumes: z.string().exactOptional(),
@@ -79,7 +77,7 @@ export function newRun(
   };
 }
 
-/** Whether a group has not said how it ended. */
+/** True until a group has reported its end. */
 export function isOpen({ status }: GroupRecord): boolean {
   return status === 'pending' || status === 'running';
 }
@@ -119,29 +117,15 @@ export function statusOfGroups(groups: readonly GroupRecord[]): {
 }
 
 /**
- * Runs whose process has died. Nobody is left to say so, so their last sign of life does:
- *
- *   running ──no sign of life for too long──► shown as abandoned at once ──the next run of the job──► stored as ended
- *
- * A run that was only slow or cut off from the store learns at its next report that it was ended, and stops; the run that
- * follows does the rest. What it did after its last report is not in its counts.
- */
-
-/**
- * Silence that is too long, in milliseconds. A run at work reports every two seconds, and a claim that meets a store in
+ * Silence of a run whose process must have died (ms). It is shown as abandoned, and as running again should it report once more.
+ * A run at work reports every two seconds, and a claim that meets a store in
  * trouble takes some fourteen. The groups of a manual run are handed to another host if theirs dies, which takes Durable
  * Functions up to five minutes where host.json does not say less (`workItemQueueVisibilityTimeout`), so that run gets a
  * minute more.
  */
-export const silentMs = { timer: 120_000, manual: 360_000 } as const satisfies Record<
-  RunRecord['trigger'],
-  number
->;
+export const silentMs = { timer: 120_000, manual: 360_000 } as const;
 
-/** Running runs that are looked at: far more than can be running at once. */
-const mostRunning = 100;
-
-/** Whether nobody is at work on the run any more at `now` (milliseconds). */
+/** True if the run has shown no sign of life for too long at `now` (milliseconds). */
 export function isAbandoned(
   { status, trigger, heartbeatAt }: Pick<RunRecord, 'status' | 'trigger' | 'heartbeatAt'>,
   now: number,
@@ -151,48 +135,4 @@ export function isAbandoned(
 
 export function silence({ heartbeatAt }: Pick<RunRecord, 'heartbeatAt'>): string {
   return `no sign of life since ${heartbeatAt}`;
-}
-
-interface Closing {
-  runs: RunStore;
-  instance: Pick<Instance, 'clock' | 'telemetry'>;
-}
-
-/** Ends the record of an abandoned run; false if it is none, or has given a sign of life since it was read. */
-export async function closeRun({ runs, instance }: Closing, job: Job, run: RunRecord): Promise<boolean> {
-  const { clock, telemetry } = instance;
-  const now = clock.now();
-  if (!isAbandoned(run, now)) return false;
-  const { id: runId, trigger, heartbeatAt } = run;
-  const at = new Date(now).toISOString();
-  const closed = await runs.end(
-    { job: job.name, runId },
-    { status: 'abandoned', reason: silence(run), at, heartbeatAt },
-  );
-  if (closed) telemetry.count(metric.runEnded, { job: job.name, trigger, status: 'abandoned' });
-  return closed;
-}
-
-/** The runs of a job that say they are running, or why that is not known. Records are for people: a failure is counted. */
-export async function runningRuns({ runs, instance }: Closing, job: Job): Promise<readonly RunRecord[]> {
-  try {
-    const { items } = await runs.list({ job: job.name, status: 'running', pageSize: mostRunning });
-    return items;
-  } catch {
-    instance.telemetry.count(metric.runReportFailed, { job: job.name });
-    return [];
-  }
-}
-
-/** Ends the records of those runs that are abandoned. A failure is counted and changes nothing else. */
-export async function closeAbandoned(
-  { runs, instance }: Closing,
-  job: Job,
-  running: readonly RunRecord[],
-): Promise<void> {
-  try {
-    for (const run of running) await closeRun({ runs, instance }, job, run);
-  } catch {
-    instance.telemetry.count(metric.runReportFailed, { job: job.name });
-  }
 }

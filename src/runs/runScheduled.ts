@@ -8,14 +8,7 @@ import { metric, noTelemetry } from '../platform/telemetry.ts';
 import { inSpan } from '../platform/tracing.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
-import {
-  closeAbandoned,
-  type GroupRecord,
-  newRun,
-  type RunStatus,
-  runningRuns,
-  statusOfGroups,
-} from './runRecord.ts';
+import { type GroupRecord, newRun, type RunStatus, statusOfGroups } from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
 
 /** A run has ended as failed. The platform counts failed executions by that. */
@@ -28,13 +21,13 @@ export interface ScheduledRunParts {
   runs: RunStore;
   instance: InstanceOptions;
   /**
-   * How long a tick may go on, in milliseconds; Infinity: until its work is done. Default: 9.5 minutes, since Azure Functions
+   * Time limit of a tick (ms); Infinity: until its work is done. Default: 9.5 minutes, since Azure Functions
    * ends a process whose function takes longer than 10.
    */
   limitMs?: number;
 }
 
-/** How a tick of the timer ended. */
+/** End of a tick of the timer. */
 export interface ScheduledRun {
   runId: string;
   groups: Record<string, GroupRecord>;
@@ -42,7 +35,7 @@ export interface ScheduledRun {
 
 /**
  * One tick of a job's timer: works through every group whose lease is free, side by side, and skips those that another
- * instance has. It closes the records of runs whose process has died. The run record is created with the first thing to do. The tick ends after `limitMs` at the
+ * instance has. The run record is created with the first thing to do. The tick ends after `limitMs` at the
  * latest; the next one has what is left.
  *
  * @throws an error with the reason of a failed group, because the platform counts failed executions by that. A run that
@@ -69,9 +62,6 @@ async function runTick(
   using budget = timeBudget(clock, signal, limitMs);
   const started = clock.monotonic();
   let created: Promise<boolean> | undefined;
-  const closing = runningRuns({ runs, instance }, job).then((open) =>
-    closeAbandoned({ runs, instance }, job, open),
-  );
   const outcomes = await Promise.all(
     job.groups.map(async (group) => [group, await recordOf(group)] as const),
   );
@@ -90,7 +80,6 @@ async function runTick(
       telemetry.count(metric.runReportFailed, { job: job.name });
     }
   }
-  await closing;
   telemetry.count(metric.runEnded, { job: job.name, trigger: 'timer', status });
   for (const [group, ended] of outcomes)
     telemetry.count(metric.runGroupEnded, { job: job.name, group, status: ended.status });

@@ -15,28 +15,8 @@ import {
   silentMs,
 } from './runRecord.ts';
 
-/** A run as the outside sees it. */
-export interface RunView {
-  runId: string;
-  job: string;
-  trigger: RunRecord['trigger'];
-  status: RunStatus;
-  dryRun: boolean;
-  startedAt: string;
-  completedAt: string | null;
-  heartbeatAt: string;
-  lockOwner: string | null;
-  fence: number | null;
-  counts: RunCounts;
-  groups: Record<string, Omit<GroupRecord, 'inHand'>>;
-  /** What was asked for, of a job that takes a request; else null. */
-  request: RunRecord['request'] | null;
-  /** 32 hex digits, if the run was traced. */
-  traceId: string | null;
-  reason: string | null;
-}
-
-export function runView(record: RunRecord): RunView {
+/** A run as the outside sees it. `traceId`: 32 hex digits, if the run was traced. */
+export function runView(record: RunRecord) {
   const { id, completedAt = null, lockOwner = null, fence = null, reason = null, request = null } = record;
   const { job, trigger, status, dryRun, startedAt, heartbeatAt } = record;
   const groups = groupsOf(record);
@@ -60,13 +40,15 @@ export function runView(record: RunRecord): RunView {
   };
 }
 
-/** What a piece holds is for the run that goes on with it. */
+/** Leaves out the piece in hand, which is for the run that continues. */
 function withoutPiece(group: GroupRecord): Omit<GroupRecord, 'inHand'> {
   const { inHand: _, ...rest } = group;
   return rest;
 }
 
-/** Where run records are kept. All methods may reject with `StoreAway`. */
+export type RunView = ReturnType<typeof runView>;
+
+/** Keeps run records. All methods may reject with `StoreAway`. */
 export interface RunStore {
   /** Creates a record; false if there is one with this id. */
   create(record: RunRecord): Promise<boolean>;
@@ -84,11 +66,9 @@ export interface RunStore {
 }
 
 export interface EndOfRun {
-  status: Exclude<RunStatus, 'running'>;
+  status: Exclude<RunStatus, 'running' | 'abandoned'>;
   reason?: string;
   at: string;
-  /** Ends it only if this is still its last sign of life, which the record keeps. */
-  heartbeatAt?: string;
 }
 
 export interface RunKey {
@@ -98,7 +78,7 @@ export interface RunKey {
 
 export interface ListRuns {
   job: string;
-  /** Absent: all of them. Abandoned are those that are stored so, and with `silentSince` those still to be. */
+  /** Absent: all of them. */
   status?: RunStatus;
   /** A running run whose last sign of life is older counts as abandoned. Absent: none does. */
   silentSince?: SilentSince;
@@ -117,7 +97,7 @@ export function asShown(record: RunRecord, now: number): RunRecord {
   return { ...shown, groups: groupsOf(shown) };
 }
 
-/** What the store looks for, to find the runs that are shown with this status at `now` (milliseconds). Pure. */
+/** The query that finds the runs shown with this status at `now` (milliseconds). Pure. */
 export function storedAs(status: RunStatus, now: number): { status: RunStatus; silentSince?: SilentSince } {
   if (status !== 'running' && status !== 'abandoned') return { status };
   const before = (trigger: RunRecord['trigger']) => new Date(now - silentMs[trigger]).toISOString();

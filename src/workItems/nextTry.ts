@@ -8,7 +8,7 @@ import { readWorkItem, type Stage, type WorkItem } from './workItem.ts';
 /** Sends a message to the queue, to appear there after `delayMs` milliseconds. */
 export type SendAgain = (message: unknown, delayMs: number) => Promise<void>;
 
-/** How a work item is sent again. */
+/** A retry of a work item. */
 export type NextTry =
   /** As it came: it is on hold, or a newer release sent it and a process of that release has to do it. */
   { kind: 'putOff'; message: unknown; delayMs: number } | Postponed;
@@ -32,7 +32,7 @@ export function countPostponed(
 }
 
 /**
- * How a work item that failed like this at `now` (milliseconds) is sent again; undefined if that is left to the queue's own
+ * The retry of a work item that failed like this at `now` (milliseconds); undefined if that is left to the queue's own
  * few deliveries.
  */
 export function nextTry(
@@ -63,10 +63,10 @@ function nameOf(error: unknown): string {
   return told instanceof Error ? told.name : 'unknown';
 }
 
-/** What a work item carries from its first failed try on. */
+/** History that a work item carries from its first failed try on. */
 export type Retry = NonNullable<WorkItem['retry']>;
 
-/** What to do with a work item that cannot be done now. */
+/** Decision on a work item that cannot be done now. */
 export type PostponementDecision =
   /** Later: `delayMs` milliseconds from now, with this in it. */
   | { kind: 'later'; delayMs: number; retry: Retry }
@@ -75,7 +75,7 @@ export type PostponementDecision =
 
 /** Milliseconds: 10 s, 20 s, 40 s … 10 min. So each that waits is heard of in every window of an alert. */
 const backoff = { base: 10_000, cap: 600_000 };
-/** How long a work item is tried that is refused itself, in milliseconds: a day, in which its receiver may be mended. */
+/** Time for which a refused work item is retried (ms): a day, in which its receiver may be mended. */
 export const longestRefusedMs = 24 * 3_600_000;
 
 /**
@@ -109,7 +109,7 @@ export class OnHold extends NotNow {
 }
 
 /**
- * What a stage needs is there and answers, and does not take this work item. It may later, so the item is tried for a day.
+ * The receiver is there and refuses this work item. It may later, so the item is tried for a day.
  * Then a person should look at it.
  */
 export class NotYet extends NotNow {
@@ -117,7 +117,7 @@ export class NotYet extends NotNow {
 }
 
 /**
- * Whether work that failed like this may succeed later as it is: a stage says so, or the store of documents or of locks was
+ * True if work that failed like this may succeed later as it is: a stage says so, or the store of documents or of locks was
  * away. Everything else is a bug, a crash or a bad message, and gets the queue's own few deliveries.
  */
 export function isNotNow(error: unknown): boolean {

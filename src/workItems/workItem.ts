@@ -25,7 +25,7 @@ export const workItemSchema = tolerantObject({
   /** Tells apart what a stage does several times for one resource; absent if it does it once. */
   occasion: z.string().min(1).max(200).exactOptional(),
   input: z.record(z.string(), z.json()),
-  /** How often it could not be done yet, since when, and since when it has been refused itself (ISO 8601); absent at first. */
+  /** Failed tries, the time of the first, and the time from which it has been refused itself (ISO 8601); absent at first. */
   retry: tolerantObject({
     tries: z.int().min(1),
     since: z.iso.datetime(),
@@ -139,7 +139,7 @@ function describe({ path, message }: { path: PropertyKey[]; message: string }): 
   return path.length === 0 ? message : `${path.join('.')}: ${message}`;
 }
 
-/** What a stage's handler gets besides its input. */
+/** Context of a stage's handler. */
 export interface StageContext {
   resourceId: string;
   /** The work item's; absent for a stage that runs once for a resource. */
@@ -155,15 +155,15 @@ export interface StageContext {
 /** A stage of queued work. Its effect is recorded, so a message that comes twice takes effect once. */
 export interface Stage {
   readonly name: string;
-  /** Whether it runs under the lease of its work item. */
+  /** True if it runs under the lease of its work item. */
   readonly lease: boolean;
   /** Parses the input and runs the handler; the result is the recorded effect. */
   run(input: unknown, context: StageContext): Promise<Effect>;
-  /** Whether the input is what the stage takes; the problems in words, one per field. */
+  /** Checks the input; returns the problems in words, one per field. */
   check(input: unknown): string[];
 }
 
-/** What a stage has done, as it is recorded: small, and enough to find it again. */
+/** Effect of a stage as it is recorded: small, and enough to find it again. */
 export type Effect = Record<string, string | number | boolean>;
 
 /**
@@ -224,12 +224,12 @@ export interface Done {
   effect: RecordedEffect;
 }
 
-/** Where effects of work items are recorded, once: the first record stays, a second one changes nothing. All calls may reject with `StoreAway`. */
+/** Records effects of work items once: the first record stays, a second one changes nothing. All calls may reject with `StoreAway`. */
 export interface Effects {
-  /** Whether the effect of this work item is recorded already. */
+  /** True if the effect of this work item is recorded already. */
   has(item: WorkItem): Promise<boolean>;
   record(item: WorkItem, effect: RecordedEffect): Promise<void>;
-  /** Whether effects of this message are recorded: then all of its work items have been dealt with. */
+  /** True if effects of this message are recorded: then all of its work items have been dealt with. */
   hasMessage(messageId: string): Promise<boolean>;
   /** Records effects of work items that came in one message, under its id. */
   recordMessage(messageId: string, done: readonly Done[]): Promise<void>;

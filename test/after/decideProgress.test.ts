@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideProgress } from '../../src/after/decideProgress.ts';
 import { movementsOf } from '../../src/invoice/figures/counters.ts';
-import { type Invoice, invoiceStatuses } from '../../src/invoice/invoice.ts';
+import type { Invoice } from '../../src/invoice/invoice.ts';
+import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { defaultSettlementPolicy as policy } from '../../src/paying/decideSettlement.ts';
 import { noReversals } from '../../src/paying/mergeReversals.ts';
 import type {

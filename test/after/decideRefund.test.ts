@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideRefund, type RefundWish } from '../../src/after/refundInvoice.ts';
-import { type Invoice, invoiceStatuses } from '../../src/invoice/invoice.ts';
+import type { Invoice } from '../../src/invoice/invoice.ts';
+import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { type Refund, refundStatuses, reversalsOf } from '../../src/invoice/reversals.ts';
 import { carriedOutWithinMs } from '../../src/paying/mergeReversals.ts';
 import { anInvoice } from '../support/anInvoice.ts';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideRetry } from '../../src/after/retryInvoice.ts';
-import { type Invoice, invoiceStatuses, type PaymentState } from '../../src/invoice/invoice.ts';
+import type { Invoice, PaymentState } from '../../src/invoice/invoice.ts';
+import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { anyPayment } from '../support/anyPayment.ts';

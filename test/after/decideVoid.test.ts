@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideVoid, voided } from '../../src/after/voidInvoice.ts';
-import { type Invoice, invoiceStatuses, nextKey } from '../../src/invoice/invoice.ts';
+import { type Invoice, nextKey } from '../../src/invoice/invoice.ts';
+import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { anyPayment } from '../support/anyPayment.ts';

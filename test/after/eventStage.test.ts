@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
-import type { Invoice, InvoiceStatus } from '../../src/invoice/invoice.ts';
+import type { Invoice } from '../../src/invoice/invoice.ts';
+import type { InvoiceStatus } from '../../src/invoice/invoiceStatus.ts';
 import type { EventHint } from '../../src/paying/providerEvents.ts';
 import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';

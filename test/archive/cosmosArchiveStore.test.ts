@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cosmosArchiveStore } from '../../src/archive/cosmosArchiveStore.ts';
-import { invoiceStatuses } from '../../src/invoice/invoice.ts';
+import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { paidInvoice } from './archiveWorld.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { lastChange, whyKept } from '../../src/archive/archiveSettled.ts';
-import { type Invoice, invoiceStatuses } from '../../src/invoice/invoice.ts';
+import type { Invoice } from '../../src/invoice/invoice.ts';
+import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { type RefundStatus, refundStatuses, reversalsOf } from '../../src/invoice/reversals.ts';
 import { aClaimedInvoice } from '../support/anInvoice.ts';
 import { paidInvoice } from './archiveWorld.ts';

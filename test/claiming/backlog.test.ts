@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { planDue } from '../../src/claiming/planDue.ts';
+import { planDue } from '../../src/claiming/processInvoices.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { createClaimRoom } from '../../src/pacing/claimRoom.ts';
 import { newSchedule } from '../../src/pacing/schedule.ts';

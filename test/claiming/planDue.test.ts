@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { planDue } from '../../src/claiming/planDue.ts';
+import { planDue } from '../../src/claiming/processInvoices.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { type ClaimRoom, unlimitedRoom } from '../../src/pacing/claimRoom.ts';
 import { Idle } from '../../src/runs/job.ts';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideClaim } from '../../src/claiming/claimBatch.ts';
-import { invoiceStatuses, maxAttempts } from '../../src/invoice/invoice.ts';
+import { maxAttempts } from '../../src/invoice/invoice.ts';
+import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { aClaimedInvoice, anInvoice } from '../support/anInvoice.ts';
 
 describe('decideClaim', () => {

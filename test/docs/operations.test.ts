@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { idleApp } from '../../src/idleApp.ts';
-import { invoiceStatuses } from '../../src/invoice/invoice.ts';
+import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { disputeStatuses, refundStatuses } from '../../src/invoice/reversals.ts';
 import { outboxStatuses } from '../../src/outbox/outboxMessage.ts';
 import { reasonText } from '../../src/paying/circuitBreaker.ts';

@@ -34,7 +34,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'counts in the transaction of what they count',
-    file: 'src/invoice/figures/figureKeeper.ts',
+    file: 'src/invoice/figures/counters.ts',
     from: 'return [...patches, ...moving(shard, changes)];',
     to: 'void documents.transact(shard, moving(shard, changes));\n      return [...patches];',
     tests: figureTests,

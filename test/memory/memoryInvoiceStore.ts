@@ -3,7 +3,7 @@ import {
   readableDocument,
   readableDocuments,
 } from '../../src/documents/storedDocuments.ts';
-import { figureKeeper } from '../../src/invoice/figures/figureKeeper.ts';
+import { counterKeeper } from '../../src/invoice/figures/counters.ts';
 import { invoiceFigures } from '../../src/invoice/figures/invoiceFigures.ts';
 import { invoiceSchema, isInvoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
@@ -30,7 +30,7 @@ export function memoryInvoiceStore(
   { clock, shards, onUnreadable }: { clock: Clock; shards: number; onUnreadable?: OnUnreadable },
 ): InvoiceStore {
   const reads = memoryFigureReads(documents);
-  const figures = figureKeeper({ documents, clock });
+  const figures = counterKeeper({ documents, clock });
   const parts = { documents, clock, shards, figures };
 
   return {

@@ -97,10 +97,6 @@ export function memoryOutboxStore(
         .toSorted()
         .at(0);
     },
-
-    async parkedCount() {
-      return (await documents.query(() => true, undefined, { ...ofMessages, status: 'parked' })).length;
-    },
   };
 
   async function changeParked(id: string, patch: Patch) {

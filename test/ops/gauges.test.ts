@@ -150,7 +150,7 @@ test.each<[string, readonly Metric[]]>([
         backlog: () => answer('backlog', { waiting: 0, claimed: 0 }),
         overdue: () => answer('overdue', { count: 0 }),
       },
-      outbox: { parkedCount: () => answer('messagesParked', 2) },
+      outbox: { count: () => answer('messagesParked', 2) },
       pace: memoryPaceStore(),
       pauses: { read: () => answer('paused', undefined) },
       poison: { waiting: () => answer('poisonWaiting', 3) },

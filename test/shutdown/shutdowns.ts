@@ -6,6 +6,7 @@ import { messageLockMs } from '../../src/paying/messageLock.ts';
 import { blobContainers } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { isOpen, type RunRecord } from '../../src/runs/runRecord.ts';
+import { asShown } from '../../src/runs/runStore.ts';
 import { type Evidence, gatherEvidence, openWork, violations } from '../support/audit.ts';
 import { endWithProcess } from '../support/endWithProcess.ts';
 import { type HostProcess, startHostProcess } from '../support/functionsHostProcess.ts';
@@ -268,7 +269,8 @@ function runsOf(cloud: LocalCloud) {
 }
 
 async function readRuns(cloud: LocalCloud): Promise<RunRecord[]> {
-  return (await runsOf(cloud).items.readAll<RunRecord>().fetchAll()).resources;
+  const { resources } = await runsOf(cloud).items.readAll<RunRecord>().fetchAll();
+  return resources.map((run) => asShown(run, Date.now()));
 }
 
 async function readRun(cloud: LocalCloud, runId: string): Promise<RunRecord | undefined> {

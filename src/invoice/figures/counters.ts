@@ -1,6 +1,15 @@
 import { z } from 'zod';
-import type { Patch } from '../../documents/documentStore.ts';
-import { systemId, tolerantObject } from '../../documents/storedDocuments.ts';
+import {
+  type DocumentStore,
+  type Operation,
+  type Patch,
+  refusedBecause,
+  StoreAway,
+} from '../../documents/documentStore.ts';
+import { tolerantObject } from '../../documents/storedDocuments.ts';
+import { systemId } from '../../documents/systemId.ts';
+import { keepFirst } from '../../documents/writeUntilClear.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Invoice } from '../invoice.ts';
 import { atRisk, goneBack, overdueRefunds, type Reversals } from '../reversals.ts';
 
@@ -49,7 +58,7 @@ export const dayFiguresSchema = tolerantObject({
 });
 export type DayFigures = z.infer<typeof dayFiguresSchema>;
 
-/** How far apart horizons are, in milliseconds. What is due on the full five minutes is never counted one by one. */
+/** Distance between two horizons (ms). Due dates on the full five minutes are never counted one by one. */
 const stepMs = 300_000;
 
 /** The horizon at `now` (milliseconds): ISO 8601. Between the two at most five minutes are counted one by one. */
@@ -83,7 +92,7 @@ export type Countable = Pick<Invoice, 'id' | 'currency' | 'amountMinor' | 'statu
 
 export type Counters = Map<string, number>;
 
-/** What one invoice adds to the figures. */
+/** Counts that one invoice adds. */
 export interface Contribution {
   /** To those of the shard, except for `due`. */
   standing: Counters;
@@ -94,7 +103,7 @@ export interface Contribution {
 /**
  * The names of the counts. Those of a status are the status. They are names of properties, so they have no dot and no slash.
  *
- * `due` counts the pending invoices whose `actionableAt` is before the horizon of the document (counters.ts).
+ * `due` counts the pending invoices whose `actionableAt` is before the horizon of the document.
  */
 export const countName = {
   due: 'due',
@@ -142,7 +151,7 @@ function addReversals(standing: Counters, reversals: Reversals, currency: string
   if (overdue > 0) add(standing, countName.overdueRefunds, overdue);
 }
 
-/** Whether an invoice counts as due. `horizon`: see counters.ts. Pure. */
+/** True for a pending invoice that is due before the horizon. Pure. */
 export function isDueBefore({ status, actionableAt }: Countable, horizon: string): boolean {
   return status === 'pending' && actionableAt !== undefined && actionableAt < horizon;
 }
@@ -164,7 +173,7 @@ export function addAll(to: Counters, counts: Iterable<readonly [string, number]>
 }
 
 /**
- * What a report adds up. `disputed` is every dispute that is open or lost, by the day on which it was opened;
+ * Kinds of sums in a report. `disputed` is every dispute that is open or lost, by the day on which it was opened;
  * `disputeLost` those of them that are lost.
  */
 export const movementKinds = ['paid', 'declined', 'refunded', 'disputed', 'disputeLost'] as const;
@@ -320,4 +329,92 @@ function patchesOf(id: string, increments: readonly (readonly [string, number])[
     });
   }
   return patches;
+}
+
+/** Moves the figures in the transaction that changes the invoices, so that neither is ever there without the other. */
+export interface CounterKeeper {
+  /**
+   * The operations of a transaction that patches these invoices: the patches, and what moves the figures. `before` has the
+   * invoices as they were read, or as the conditions of the patches say they are.
+   */
+  patching(shard: string, patches: readonly Patch[], before: readonly Countable[]): Operation[];
+  /** The same of one that creates these invoices. */
+  creating<T extends Countable>(shard: string, invoices: readonly T[]): Operation[];
+  /**
+   * Prepares the next try of a refused transaction: creates a document of the counters that is missing, or reads the horizon
+   * anew.
+   */
+  refused(shard: string, operations: readonly Operation[], codes: readonly number[]): Promise<void>;
+}
+
+export function counterKeeper({
+  documents,
+  clock,
+}: {
+  documents: DocumentStore;
+  clock: Clock;
+}): CounterKeeper {
+  /** Horizon of each shard where the one of the clock was refused. May be old: it is a condition of each write. */
+  const horizons = new Map<string, string>();
+
+  return {
+    patching(shard, patches, before) {
+      const byId = new Map(before.map((invoice) => [invoice.id, invoice]));
+      const changes = patches.flatMap((patch) => {
+        const invoice = byId.get(patch.id);
+        return invoice === undefined ? [] : [{ before: invoice, after: patched(invoice, patch) }];
+      });
+      return [...patches, ...moving(shard, changes)];
+    },
+
+    creating(shard, invoices) {
+      const creates = invoices.map((document) => ({ kind: 'create' as const, document }));
+      const changes = invoices.map((after) => ({ after }));
+      return [...creates, ...moving(shard, changes)];
+    },
+
+    async refused(shard, operations, codes) {
+      const at = codes.findIndex(
+        (code) => code === refusedBecause.missing || code === refusedBecause.changed,
+      );
+      const operation = operations[at];
+      if (operation?.kind !== 'patch' || !isFigureId(operation.id)) return;
+      try {
+        if (operation.id !== standingId) return await createDays(documents, shard, operations);
+        horizons.set(shard, (await standingOf(documents, shard, clock.now())).horizon);
+      } catch (error) {
+        // The next try of the transaction meets the same refusal.
+        if (!(error instanceof StoreAway && error.reason === 'noAnswer')) throw error;
+      }
+    },
+  };
+
+  function moving(shard: string, changes: readonly Change[]): Patch[] {
+    return figureMoves({ horizon: horizons.get(shard) ?? horizonAt(clock.now()) }, changes);
+  }
+}
+
+/** The figures of a shard. The first to ask, at `now` (milliseconds), creates them. @throws {StoreAway} */
+export async function standingOf(
+  documents: DocumentStore,
+  shard: string,
+  now: number,
+): Promise<StandingFigures> {
+  const [stored] = await documents.read(shard, [standingId]);
+  if (stored !== undefined) return standingSchema.parse(stored);
+  await keepFirst(documents, newStanding(shard, now));
+  const [created] = await documents.read(shard, [standingId]);
+  return standingSchema.parse(created);
+}
+
+/** Creates the figures of the days that these operations change, unless they are there. @throws {StoreAway} */
+export async function createDays(
+  documents: DocumentStore,
+  shard: string,
+  operations: readonly Operation[],
+): Promise<void> {
+  const days = operations.flatMap((one) =>
+    one.kind === 'patch' && one.id.startsWith(dayId('')) ? [one.id.slice(dayId('').length)] : [],
+  );
+  for (const day of new Set(days)) await keepFirst(documents, newDay(shard, day));
 }

@@ -8,7 +8,8 @@ import {
 } from '../../documents/storedDocuments.ts';
 import { patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { invoiceSchema, invoiceStatuses } from '../invoice.ts';
+import { invoiceSchema } from '../invoice.ts';
+import { invoiceStatuses } from '../invoiceStatus.ts';
 import type {
   Backlog,
   Correction,
@@ -32,9 +33,9 @@ import {
   newDay,
   type StandingFigures,
   standingId,
+  standingOf,
   standingSchema,
 } from './counters.ts';
-import { standingOf } from './figureKeeper.ts';
 
 /** The figures of an invoice store, on whatever keeps the documents. */
 export function invoiceFigures({
@@ -58,7 +59,7 @@ export function invoiceFigures({
   };
 }
 
-/** What the figures ask of a store besides the documents themselves. All may reject with `StoreAway`. */
+/** Queries behind the counters. All may reject with `StoreAway`. */
 export interface FigureReads {
   /** The documents of the shards' figures, as they are stored; of all shards. */
   standing(): Promise<unknown[]>;
@@ -68,7 +69,7 @@ export interface FigureReads {
   pending(query: { shards: readonly string[]; from?: string; before: string }): Promise<number>;
   /** Claims of all shards that are stale at `now` (ISO 8601, UTC). */
   staleClaims(now: string): Promise<number>;
-  /** Since when (ISO 8601) the first of the invoices that are due at `now` has been waiting; undefined if none is. */
+  /** Time (ISO 8601) from which the first of the invoices that are due at `now` has been waiting; undefined if none is. */
   waitingSince(now: string): Promise<string | undefined>;
   /** All invoices of a shard, page by page, as far as figures depend on them. */
   all(shard: string): AsyncIterable<readonly unknown[]>;
@@ -124,7 +125,7 @@ export async function readBacklog(reads: FigureReads, now: string): Promise<Back
     ...(since === undefined ? {} : { since }),
   };
 
-  /** How many more are due at `now` than at the horizon. */
+  /** Number of invoices due at `now` less those due at the horizon. */
   async function dueNear(horizon: string, of: readonly StandingFigures[]): Promise<number> {
     const names = of.map(({ shard }) => shard);
     // `now` itself is due.

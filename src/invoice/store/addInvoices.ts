@@ -8,7 +8,7 @@ import {
 } from '../../documents/documentStore.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { FigureKeeper } from '../figures/figureKeeper.ts';
+import type { CounterKeeper } from '../figures/counters.ts';
 import { type Imported, type InvoiceContent, importedSchema, newInvoice } from '../invoice.ts';
 import { shardOf } from '../shard.ts';
 import { contentHash, importedHash, sameContent, type Tombstone, tombstoneSchema } from '../tombstone.ts';
@@ -26,7 +26,7 @@ export function addInvoices(parts: {
   documents: DocumentStore;
   clock: Clock;
   shards: number;
-  figures: FigureKeeper;
+  figures: CounterKeeper;
 }): InvoiceStore['add'] {
   const limit = pLimit(concurrentTransactions);
   return (contents, options) => addOfOneImport({ ...parts, limit }, contents, options);
@@ -43,7 +43,7 @@ async function addOfOneImport(
     documents: DocumentStore;
     clock: Clock;
     shards: number;
-    figures: FigureKeeper;
+    figures: CounterKeeper;
     limit: LimitFunction;
   },
   contents: Parameters<InvoiceStore['add']>[0],
@@ -147,7 +147,7 @@ async function addOfOneImport(
     }
   }
 
-  /** What these ids stand for already: invoices, and those that have moved to the archive. */
+  /** Stored invoices of these ids, and tombstones of archived ones. */
   async function readTaken(shard: string, rows: readonly InvoiceContent[]) {
     const ids = rows.map(({ id }) => id);
     const stored = await documents.read(shard, ids);

@@ -1,9 +1,10 @@
 import { type DocumentStore, NoClearAnswer } from '../../documents/documentStore.ts';
-import { newWriteId, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
+import { readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
+import { newWriteId } from '../../documents/systemId.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { FigureKeeper } from '../figures/figureKeeper.ts';
+import type { CounterKeeper } from '../figures/counters.ts';
 import { type Invoice, invoiceSchema, isInvoice } from '../invoice.ts';
 import { creationsOf, hasWrite, type InvoiceChange, ifUnchanged, namedWrite } from '../invoiceChange.ts';
 import { shardOf } from '../shard.ts';
@@ -12,7 +13,7 @@ import type { ChangedInvoices, ChangeRequest, Updated, UpdateRequest } from './i
 interface Parts {
   documents: DocumentStore;
   clock: Clock;
-  figures: FigureKeeper;
+  figures: CounterKeeper;
 }
 
 /** Changes one invoice, decided on what is stored; see `InvoiceStore.update`. */

@@ -54,7 +54,7 @@ function byCodePoints(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
-/** Where a page ended: the shard and the id of its last document. */
+/** End of a page: the shard and the id of its last document. */
 const placeSchema = z.strictObject({ shard: z.string(), id: z.string() });
 
 /** Reads documents of a shard that come behind an id, in the order of their ids: `limit` of them, or all there are. */
@@ -100,7 +100,7 @@ const looksAt = 10;
 const waitingSchema = z.array(z.object({ actionableAt: z.string(), createdAt: z.string() }));
 
 /**
- * What should have been paid by `now` (ISO 8601, UTC). The figures know what is due and what is claimed. What waits for
+ * Invoices that should have been paid by `now` (ISO 8601, UTC). The counters know what is due and what is claimed. What waits for
  * another try has a key and is pending: those are few. A condition under NOT leaves the choice of the index to the others.
  *
  * @throws {StoreAway}

@@ -11,7 +11,7 @@ import {
 import { type OnUnreadable, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
 import { fenceId, highestFence } from '../../locking/fence.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { figureKeeper } from '../figures/figureKeeper.ts';
+import { counterKeeper } from '../figures/counters.ts';
 import { invoiceFigures } from '../figures/invoiceFigures.ts';
 import { invoiceSchema, isInvoice } from '../invoice.ts';
 import { shardOf } from '../shard.ts';
@@ -29,7 +29,7 @@ export function cosmosInvoiceStore(
 ): InvoiceStore {
   const documents = cosmosDocuments(container);
   const reads = cosmosFigureReads(container);
-  const figures = figureKeeper({ documents, clock });
+  const figures = counterKeeper({ documents, clock });
   const parts = { documents, clock, shards, figures };
 
   const kept = invoiceFigures({ ...parts, reads, onUnreadable });

@@ -3,11 +3,12 @@ import type { Page } from '../../documents/pages.ts';
 import type { Fence } from '../../locking/fence.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { MovementKind } from '../figures/counters.ts';
-import type { Invoice, InvoiceContent, InvoiceStatus } from '../invoice.ts';
+import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { CalledBefore, InvoiceChange, Standing, Starting, ToStart } from '../invoiceChange.ts';
+import type { InvoiceStatus } from '../invoiceStatus.ts';
 
 /**
- * What the features need from the store of invoices. Two stores implement it, Cosmos DB and one in memory for tests and
+ * The store of invoices, as features need it. Two stores implement it, Cosmos DB and one in memory for tests and
  * simulation; `test/invoice/store/invoiceStoreContract.ts` says how one behaves.
  *
  * Each write is one transaction on a condition, and is run until the answer is clear. All methods may reject with `StoreAway`.
@@ -47,7 +48,7 @@ export interface InvoiceStore {
    */
   list(query: InvoiceFilter & { continuation?: string; pageSize: number }): Promise<Page<Invoice>>;
   /**
-   * How many invoices there are, over all shards, at `now` (ISO 8601, UTC). Read from figures that each write keeps
+   * Numbers of invoices over all shards at `now` (ISO 8601, UTC). Read from counters that each write keeps
    * (invoice/figures/counters.ts), so the number of invoices does not matter.
    */
   figures(now: string): Promise<InvoiceFigures>;
@@ -57,20 +58,20 @@ export interface InvoiceStore {
   recount(shard: string): Promise<Recounted>;
   /** Keeps the figures cheap to read; each sweep does (invoice/figures/invoiceFigures.ts). */
   moveHorizons(signal?: AbortSignal): Promise<void>;
-  /** How many are claimed and not stale at `now` (ISO 8601, UTC), over all shards. */
+  /** Number of claims that are not stale at `now` (ISO 8601, UTC), over all shards. */
   openClaims(now: string): Promise<number>;
-  /** What is still to be paid at `now` (ISO 8601, UTC), over all shards. */
+  /** Invoices still to be paid at `now` (ISO 8601, UTC), over all shards. */
   backlog(now: string): Promise<Backlog>;
-  /** What should have been paid by `now` (ISO 8601, UTC), over all shards. */
+  /** Invoices that should have been paid by `now` (ISO 8601, UTC), over all shards. */
   overdue(now: string): Promise<Overdue>;
   parkedCount(): Promise<number>;
   /** Parked invoices by their reason, as it is stored. */
   parkedByReason(): Promise<ReadonlyMap<string, number>>;
   /** Invoices in progress whose next check is due at `now` (ISO 8601, UTC), longest due first, over all shards. */
   toCheck(query: { now: string; limit: number }): Promise<readonly Invoice[]>;
-  /** Since when (ISO 8601) the oldest payment has been in progress; undefined if none is. */
+  /** Start of the oldest payment in progress (ISO 8601); undefined if there is none. */
   inProgressSince(): Promise<string | undefined>;
-  /** Since when (ISO 8601) the oldest unknown payment has been unknown; undefined if every outcome is known. */
+  /** Start of the oldest unknown outcome (ISO 8601); undefined if there is none. */
   unknownSince(): Promise<string | undefined>;
   /** The largest fencing token that any shard has seen for a lock; undefined if none has. */
   readonly highestFence: (lockKey: string) => Promise<number | undefined>;
@@ -83,7 +84,7 @@ export interface ClaimRequest<P extends Writes> {
   /** As they were read. Those that somebody else changed since are dropped, and the others are claimed. */
   invoices: readonly Invoice[];
   fence: Fence;
-  /** What to write at `now` (milliseconds); asked again for each try. Pure. */
+  /** Plans the write at `now` (milliseconds); asked again for each try. Pure. */
   plan: (invoices: readonly Invoice[], now: number) => P;
   /** Called before each try: throws if the lease is no longer held. */
   assertHeld: () => void;
@@ -133,7 +134,7 @@ export interface SettleRequest<T> {
   /** Names this settlement, in the timeline of each invoice: a lost answer is settled by it. */
   settlementId: string;
   items: readonly T[];
-  /** What to write for these items. Pure. */
+  /** Plans the write of these items. Pure. */
   plan: (items: readonly T[]) => Writes;
 }
 
@@ -185,16 +186,16 @@ export interface InvoiceFilter {
  */
 export interface Overdue {
   count: number;
-  /** When (ISO 8601) the present key of the oldest was first claimed; absent if none has been. */
+  /** First claim of the oldest one's present key (ISO 8601); absent if none was claimed. */
   claimedSince?: string;
-  /** Since when (ISO 8601) the oldest of those whose present key was never claimed has been due; absent if there is none. */
+  /** Due time of the oldest whose present key was never claimed (ISO 8601); absent if there is none. */
   dueSince?: string;
 }
 
 /** An invoice that was claimed and not paid waits no longer than this for its next try, in milliseconds. */
 export const retryWithinMs = 3_600_000;
 
-/** Since when the oldest of these has been due. Nobody could have paid one before it was imported. */
+/** Due time of the oldest of these, or the time of its import if that is later. */
 export function oldestDue(
   waiting: readonly { actionableAt: string; createdAt: string }[],
 ): string | undefined {
@@ -203,7 +204,7 @@ export function oldestDue(
     .toSorted()[0];
 }
 
-/** How long the oldest has been waiting at `now`, in milliseconds, by either measure; 0 if there is none. */
+/** Age of the oldest at `now` (ms), by either measure; 0 if there is none. */
 export function overdueMs({ claimedSince, dueSince }: Overdue, now: number): { claim: number; due: number } {
   const age = (since: string | undefined) => (since === undefined ? 0 : Math.max(0, now - Date.parse(since)));
   return { claim: age(claimedSince), due: age(dueSince) };
@@ -222,7 +223,7 @@ export type AddOutcome =
   | 'unclear';
 
 export interface AddOptions {
-  /** Who stores them. */
+  /** Name of the importer. */
   by: string;
   /** Milliseconds after which no transaction begins any more. */
   withinMs: number;
@@ -231,7 +232,7 @@ export interface AddOptions {
 }
 
 export interface Added {
-  /** Why something was not stored: the last error of the store. */
+  /** The last error of the store. Absent: everything was stored. */
   failure?: unknown;
 }
 
@@ -245,7 +246,7 @@ export interface ChangeRequest<R> {
   shard: string;
   /** At most 48: each may move the figures of another day, and a transaction has 100 operations. */
   ids: readonly string[];
-  /** What to do with each as it is stored; asked again for those that somebody else changed meanwhile. */
+  /** Decides on each as it is stored; asked again for those that somebody else changed meanwhile. */
   decide: (invoice: Invoice) => { kind: 'change'; change: InvoiceChange } | { kind: 'refuse'; why: R };
   /** Called before each try: throws if this process may not write any more. */
   beforeTry?: () => void;
@@ -262,7 +263,7 @@ export interface Backlog {
   waiting: number;
   /** Claimed, and not stale. */
   claimed: number;
-  /** Since when (ISO 8601) the first of those that wait has been due; absent if none waits. */
+  /** Due time of the first of those that wait (ISO 8601); absent if none waits. */
   since?: string;
 }
 
@@ -289,7 +290,7 @@ export interface ReversedFigure {
   amountMinor: number;
 }
 
-/** What a currency moved on a day. */
+/** A day's sum of one kind in one currency. */
 export interface DayFigure {
   /** `YYYY-MM-DD`, UTC. */
   day: string;

@@ -6,8 +6,7 @@ import { claimDocuments } from '../../locking/fence.ts';
 import type { Sender } from '../../outbox/dispatcher.ts';
 import { type OutboxMessage, outboxMessageSchema } from '../../outbox/outboxMessage.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Countable } from '../figures/counters.ts';
-import type { FigureKeeper } from '../figures/figureKeeper.ts';
+import type { Countable, CounterKeeper } from '../figures/counters.ts';
 import { type Invoice, invoiceSchema } from '../invoice.ts';
 import {
   type CalledBefore,
@@ -33,7 +32,7 @@ export function invoiceWrites({
   documents: DocumentStore;
   clock: Clock;
   shards: number;
-  figures: FigureKeeper;
+  figures: CounterKeeper;
 }): Pick<InvoiceStore, 'claim' | 'start' | 'giveBack' | 'settle' | 'update' | 'change'> {
   const store = { documents, clock, figures };
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { InvoiceStatus } from '../../invoice/invoice.ts';
+import type { InvoiceStatus } from '../../invoice/invoiceStatus.ts';
 import { pageOf, time } from './common.ts';
 import { pauseAnswer } from './pauseAnswers.ts';
 

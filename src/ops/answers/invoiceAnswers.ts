@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { invoiceStatuses } from '../../invoice/invoice.ts';
+import { invoiceStatuses } from '../../invoice/invoiceStatus.ts';
 import { pageOf, time } from './common.ts';
 
 const claim = z.looseObject({

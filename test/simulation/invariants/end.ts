@@ -1,10 +1,10 @@
-/** What must hold once everything works again and nothing is left to do. */
 import { receiptName } from '../../../src/after/receipts.ts';
-import { invoiceStatuses } from '../../../src/invoice/invoice.ts';
+import { invoiceStatuses } from '../../../src/invoice/invoiceStatus.ts';
 import type { Reversals } from '../../../src/invoice/reversals.ts';
 import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
 import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
 import { metricPrefix } from '../../../src/platform/appMetrics.ts';
+import { asShown } from '../../../src/runs/runStore.ts';
 import { itemsOf, type WorkItem, workItemSchema } from '../../../src/workItems/workItem.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';
@@ -26,8 +26,8 @@ export interface EndState {
   told: boolean;
   /** Nothing has gone wrong. */
   calm: boolean;
-  /** Payments are paused for good: then no run follows that would close the record of a dead one. */
-  paused: boolean;
+  /** The end (ms). */
+  now: number;
 }
 
 /**
@@ -42,9 +42,9 @@ const maybeCut = 30;
 export function checkEnd(state: EndState, report: Report): void {
   const { world, invoices } = state;
   checkMessages(state, report);
-  const running = state.paused ? [] : world.runs.all().filter(({ status }) => status === 'running');
+  const running = world.runs.all().filter((run) => asShown(run, state.now).status === 'running');
   for (const { id, heartbeatAt } of running)
-    report('runs end', `run ${id} says running; its last sign of life was at ${heartbeatAt}`);
+    report('runs end', `run ${id} is shown as running; its last sign of life was at ${heartbeatAt}`);
   for (const invoice of invoices) {
     checkOutcome(invoice, state, report);
     checkOthers(invoice, state, report);

@@ -1,6 +1,7 @@
 /** What must hold at every step: each write, each transaction that is sent, each charge. */
-import { isSystemId } from '../../../src/documents/storedDocuments.ts';
-import type { InvoiceStatus } from '../../../src/invoice/invoice.ts';
+
+import { isSystemId } from '../../../src/documents/systemId.ts';
+import type { InvoiceStatus } from '../../../src/invoice/invoiceStatus.ts';
 import type { Reversals } from '../../../src/invoice/reversals.ts';
 import { deploymentPartition } from '../../../src/invoice/shard.ts';
 import type { ChargeRequest, RefundRequest } from '../../../src/paying/paymentProvider.ts';

@@ -113,8 +113,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       {
         file: 'src/runs/runRecord.ts',
-        from: 'if (!isAbandoned(run, now)) return false;',
-        to: 'if (now > 0) return false;',
+        inFunction: 'isAbandoned',
+        body: 'return false;',
       },
     ],
   },

@@ -45,17 +45,14 @@ export function memoryRuns(): MemoryRuns {
           ...(fence === undefined ? {} : { fence }),
         };
       }),
-    async end({ job, runId }, { status, reason, at, heartbeatAt }) {
-      const run = records.get(nameOf(job, runId));
-      if (heartbeatAt !== undefined && run?.heartbeatAt !== heartbeatAt) return false;
-      return change(job, runId, (record) => ({
+    end: async ({ job, runId }, { status, reason, at }) =>
+      change(job, runId, (record) => ({
         ...record,
         status,
         completedAt: at,
-        heartbeatAt: heartbeatAt ?? at,
+        heartbeatAt: at,
         ...(reason === undefined ? {} : { reason }),
-      }));
-    },
+      })),
   };
 }
 

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { invoiceStatuses } from '../../../src/invoice/invoice.ts';
+import { invoiceStatuses } from '../../../src/invoice/invoiceStatus.ts';
 import type { InvoiceAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
 import { download } from '../api/call.ts';
 import { api, withQuery } from '../api/requests.ts';

@@ -297,7 +297,7 @@ export function blobServiceDenies(error: unknown): boolean {
   return error instanceof RestError && [400, 401, 403].includes(error.statusCode ?? 0);
 }
 
-/** What a refused renewal, or a refused write under a lease, says about the lease. */
+/** The loss that a refused renewal, or a refused write under a lease, tells of. */
 export function blobRefusal({ status, code }: BlobAnswer): Refusal {
   const detail = `the blob service answered ${status} ${code}`.trimEnd();
   if (status === 404) return { kind: 'refused', reason: 'deleted', detail };
