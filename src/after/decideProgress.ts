@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
 import { type Invoice, known, nextKey } from '../invoice/invoice.ts';
-import { unrecordedPayments } from '../invoice/namedPayments.ts';
+import { foreignPayment, lookedUp, otherPayments } from '../invoice/namedPayments.ts';
 import { atRisk, goneBack, reversalsOf } from '../invoice/reversals.ts';
 import { wasVoided } from '../invoice/wasVoided.ts';
 import { decideDecline, type SettlementPolicy } from '../paying/decideSettlement.ts';
@@ -25,9 +25,8 @@ export type ProgressDecision =
   /** The invoice is not settled yet: what has to be recorded comes when it is. */
   | { kind: 'notYet' };
 
-/** The timeline's words for a payment of an invoice that has one already, and for one of somebody else. */
+/** The timeline's words for a payment of an invoice that has one already. */
 export const secondPayment = 'second payment';
-export const foreignPayment = 'payment of somebody else';
 
 /**
  * Decides what a payment that was retrieved at `now` (milliseconds) means for the invoice as it is stored. The same payment
@@ -69,7 +68,7 @@ export function decideProgress(
   function ofUnpaid(): ProgressDecision {
     if (ownershipOf(found, invoice) === 'unclear') return parked(unclearReason(found, invoice));
     const view = viewOf(found, invoice.amountMinor);
-    if (view.kind === 'reversed') return noted('looked up', view.message);
+    if (view.kind === 'reversed') return noted(lookedUp, view.message);
     if (wasVoided(invoice)) {
       const how = view.kind === 'found' ? 'has succeeded' : 'is in progress';
       return parked(
@@ -143,6 +142,7 @@ export function decideProgress(
           kind: 'change',
           change: { set: { ...set, ...gone?.set }, clear: [...(gone?.clear ?? ['checkAt']), 'reason'] },
           entry: { what: 'paid', paymentId },
+          others: otherPayments(invoice, paymentId),
           // Money that has gone back already needs no receipt: the reversal says what there is to say.
           ends: [
             ...(isReversed ? [] : [{ kind: 'paid' as const, paymentId, paidAt: at }]),
@@ -187,16 +187,12 @@ export function decideProgress(
   /** Another payment that was seen, of ours or one that a person has to decide on, and that may hold money. */
   function secondThatHolds(): string | undefined {
     const { payments = [], refunds = [], disputes = [] } = invoice.reversals ?? {};
-    // Payments of somebody else do not count, nor do those whose money had gone back when they were seen.
-    const none = invoice.timeline.filter(({ what }) => what === foreignPayment || what === 'looked up');
-    return unrecordedPayments(invoice)
-      .filter((id) => id !== paymentId && !none.some((entry) => entry.paymentId === id))
-      .find((id) => {
-        const ofIt = <Part extends { paymentId?: string }>(part: Part) => part.paymentId === id;
-        const gone = { refunds: refunds.filter(ofIt), disputes: disputes.filter(ofIt) };
-        const recorded = payments.find((one) => one.id === id);
-        return recorded === undefined || !isReversedInFull(gone, recorded.amountMinor);
-      });
+    return otherPayments(invoice, paymentId).find((id) => {
+      const ofIt = <Part extends { paymentId?: string }>(part: Part) => part.paymentId === id;
+      const gone = { refunds: refunds.filter(ofIt), disputes: disputes.filter(ofIt) };
+      const recorded = payments.find((one) => one.id === id);
+      return recorded === undefined || !isReversedInFull(gone, recorded.amountMinor);
+    });
   }
 
   /** The awaited payment has come to nothing, and there is another one: the next key might be one too many. */

@@ -1,12 +1,11 @@
 import { z } from 'zod';
+import { eventStage } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { type EventHint, eventHints, type ProviderEvent } from '../paying/providerEvents.ts';
 import { NotNow } from '../workItems/notNow.ts';
 import { defineStage, type Effect, type Stage, type WorkItem } from '../workItems/workItem.ts';
 import type { AfterParts } from './record.ts';
 import { type Tracked, trackPayment } from './trackPayment.ts';
-
-export const eventStage = 'payment-event';
 
 /** What is kept of an event: none of it is taken for true. */
 export const eventInput = z.object({ hint: z.enum(eventHints), invoiceId: z.string().exactOptional() });

@@ -2,7 +2,7 @@
  * The one way in which anything is recorded on an invoice after its charge, or beside it: a pure decision on the invoice as it is
  * stored says what changes, and that is written in one transaction with the messages that follow.
  */
-import type { FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
+import { type FollowUps, type InvoiceEnd, looksInto } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Updated } from '../invoice/store/invoiceStore.ts';
@@ -37,6 +37,8 @@ export interface Recorded {
   ends?: readonly InvoiceEnd[];
   /** Refunds to be ordered. */
   orders?: readonly string[];
+  /** Other payments to be looked into, now that the invoice is paid by one. */
+  others?: readonly string[];
 }
 
 /** The stage that carries refunds out (refundStage.ts). */
@@ -60,7 +62,7 @@ export async function record<Other extends { kind: string }>(
       const now = clock.now();
       const decision = decide(invoice, now);
       if (!isChange(decision)) return { kind: 'refuse', why: decision };
-      const { change, entry, orders = [] } = decision;
+      const { change, entry, orders = [], others = [] } = decision;
       ({ ends = [] } = decision);
       const ended = { ...invoice, invoiceId: id, keyNumber: invoice.payment.keyNumber };
       return {
@@ -72,6 +74,7 @@ export async function record<Other extends { kind: string }>(
             { shard: invoice.shard, occasion: write, now },
           ),
           ...orderOf(invoice, orders, write, now),
+          ...looksInto(invoice, others, { write, now }),
         ],
       };
     },

@@ -23,3 +23,18 @@ export function unrecordedPayments(invoice: Pick<Invoice, 'payment' | 'timeline'
   );
   return paymentIdsOf(invoice).filter((id) => !ended.has(id));
 }
+
+/** The timeline's words for a payment of somebody else, and for one whose money had gone back when it was seen. */
+export const foreignPayment = 'payment of somebody else';
+export const lookedUp = 'looked up';
+
+/** Payments besides this one that the invoice names and that may hold money, recorded as second payments or not. Pure. */
+export function otherPayments(
+  invoice: Pick<Invoice, 'payment' | 'timeline'>,
+  paymentId: string | undefined,
+): string[] {
+  const none = invoice.timeline.filter(({ what }) => what === foreignPayment || what === lookedUp);
+  return unrecordedPayments(invoice).filter(
+    (id) => id !== paymentId && !none.some((entry) => entry.paymentId === id),
+  );
+}

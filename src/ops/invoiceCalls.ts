@@ -124,7 +124,8 @@ export const invoiceCalls = {
           );
         case 'tooMuch':
           return conflict(
-            `${settled.leftMinor} is left of invoice "${id}" (in minor units): expected as much as the refund`,
+            `${settled.leftMinor} is left of invoice "${id}" (in minor units): expected as much as the refund. What is left can ` +
+              'be refunded by another call, once this refund has ended with isSame: true',
           );
         case 'settled':
           await record(id, body);

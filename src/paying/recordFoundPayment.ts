@@ -1,8 +1,9 @@
 import { systemId } from '../documents/systemId.ts';
 import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
-import type { FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
+import { type FollowUps, type InvoiceEnd, looksInto } from '../invoice/followUps.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
+import { otherPayments } from '../invoice/namedPayments.ts';
 import type { InvoiceStore, Updated } from '../invoice/store/invoiceStore.ts';
 import { noReversals, withOwnPayment, withProviderReversals } from './mergeReversals.ts';
 import type { ProviderReversals } from './paymentProvider.ts';
@@ -50,15 +51,19 @@ export function recordFoundPayment(
   return invoices.update<'decided'>(id, {
     decide(invoice) {
       if (!mayRecord(invoice)) return { kind: 'refuse', why: 'decided' };
-      const { change, entry, ends } = changeByPayment(invoice, payment, now);
+      const { change, entry, ends, others } = changeByPayment(invoice, payment, now);
+      const write = systemId(occasion);
       const ended = { ...invoice, invoiceId: id, keyNumber: invoice.payment.keyNumber };
       return {
         kind: 'change',
         change: { ...change, entry: { at, by, ...entry, found } },
-        messages: followUps(
-          ends.map((end) => ({ invoice: ended, end })),
-          { shard: invoice.shard, occasion: systemId(occasion), now },
-        ),
+        messages: [
+          ...followUps(
+            ends.map((end) => ({ invoice: ended, end })),
+            { shard: invoice.shard, occasion: write, now },
+          ),
+          ...looksInto(invoice, others, { write, now }),
+        ],
       };
     },
     beforeTry: assertHeld,
@@ -74,6 +79,8 @@ export function changeByPayment(
   change: Omit<InvoiceChange, 'entry'>;
   entry: { what: string } & Record<string, string>;
   ends: InvoiceEnd[];
+  /** Other payments that the invoice names: they are looked into, now that it is paid by this one. */
+  others: string[];
 } {
   const { paymentId } = payment;
   if (payment.kind === 'processing') {
@@ -90,6 +97,7 @@ export function changeByPayment(
       },
       entry: { what: 'processing', paymentId, state },
       ends: [],
+      others: [],
     };
   }
   const { paidAt, reversals: seen = noReversals } = payment;
@@ -113,5 +121,6 @@ export function changeByPayment(
       { kind: 'paid', paymentId, paidAt },
       ...(reversals === undefined ? [] : newReversals(before, reversals, paymentId)),
     ],
+    others: otherPayments(invoice, paymentId),
   };
 }

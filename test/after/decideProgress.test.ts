@@ -59,6 +59,7 @@ describe('a payment in progress', () => {
         clear: ['checkAt', 'reason'],
       },
       entry: { what: 'paid', paymentId: 'pi_1' },
+      others: [],
       ends: [{ kind: 'paid', paymentId: 'pi_1', paidAt: at }],
     });
   });

@@ -1,11 +1,14 @@
 // Invoices that name a payment which nobody has recorded: a retry asks about it first, and charges nothing.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
 import { retryInvoice } from '../../src/after/retryInvoice.ts';
 import { voidInvoice } from '../../src/after/voidInvoice.ts';
+import { eventStage } from '../../src/invoice/followUps.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { retryPiece } from '../../src/ops/bulk/bulkInvoices.ts';
 import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
+import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { day, longPayments } from '../support/longPayments.ts';
 
 let app: Awaited<ReturnType<typeof longPayments>>;
@@ -42,10 +45,13 @@ async function payPastApp({ id: invoiceId, stored }: Awaited<ReturnType<typeof a
     metadata: { invoiceId },
   });
   const event = { eventId: `evt_${paymentId}`, hint: 'succeeded', paymentId, invoiceId } as const;
-  const { input, resourceId } = eventItem(event);
+  await lookInto(paymentId, eventItem(event).input);
+  return paymentId;
+}
+
+async function lookInto(resourceId: string, input: unknown): Promise<void> {
   const stage = paymentEventStage(app.parts);
   await stage.run(input, { resourceId, signal: new AbortController().signal, assertHeld() {} });
-  return paymentId;
 }
 
 test('an invoice in progress that somebody else has paid is not voided: that payment is recorded', async () => {
@@ -75,6 +81,26 @@ describe('a voided invoice with a payment', () => {
     });
     expect(await stored()).toMatchObject({ status: 'paid', payment: { id: paymentId } });
     expect(await charges()).toHaveLength(1);
+  });
+
+  test('and then with another one: both are known once it is retried, whichever event came last', async () => {
+    const invoice = await paidAfterVoid();
+    const { id, shard, stored } = invoice;
+    const latest = await payPastApp(invoice);
+    expect(await retryInvoice(app.parts, id, { actor })).toMatchObject({
+      kind: 'recorded',
+      paymentId: latest,
+    });
+    expect(await stored()).not.toHaveProperty('reversals.payments');
+    for (const { body } of await app.world.workItemMessages(shard)) {
+      for (const item of z.array(workItemSchema).parse(body))
+        if (item.stage === eventStage) await lookInto(item.resourceId, item.input);
+    }
+    const { amountMinor, ...paid } = await stored();
+    expect(paid).toMatchObject({
+      payment: { id: latest },
+      reversals: { payments: [{ id: invoice.paymentId, amountMinor }] },
+    });
   });
 
   test('is left out of a bulk retry, which says so', async () => {

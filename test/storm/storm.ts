@@ -118,8 +118,12 @@ export async function storm(options: StormOptions): Promise<StormReport> {
         }
         for (const { id: refundId, mayBe } of reversals?.refunds ?? [])
           if (mayBe !== undefined) {
-            const body = { refundId, providerId: mayBe, isSame: false, reason: 'both were meant' };
-            await people.call('POST', `invoices/${id}/refund/settle`, { body });
+            const word = { refundId, providerId: mayBe, reason: 'both were meant' };
+            const settle = (isSame: boolean) =>
+              people.call('POST', `invoices/${id}/refund/settle`, { body: { ...word, isSame } });
+            const { status: answer } = await settle(false);
+            // Too little is left for both.
+            if (answer === 409) await settle(true);
           }
       }
       await new Promise((resolve) => setTimeout(resolve, 1_000));
