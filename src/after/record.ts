@@ -3,7 +3,7 @@
  * stored says what changes, and that is written in one transaction with the messages that follow.
  */
 import { type FollowUps, type InvoiceEnd, looksInto } from '../invoice/followUps.ts';
-import type { Invoice } from '../invoice/invoice.ts';
+import type { Invoice, TimelineEntry } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Updated } from '../invoice/store/invoiceStore.ts';
 import { newOutboxMessage } from '../outbox/outboxMessage.ts';
@@ -32,7 +32,7 @@ export interface Recorded {
   kind: 'change';
   change: Omit<InvoiceChange, 'entry'>;
   /** Its `at` is the time of the write, its `by` this instance if it names nobody. */
-  entry: { what: string } & Record<string, string | number | boolean>;
+  entry: { what: string } & Record<string, TimelineEntry[string]>;
   /** Ends to be announced. */
   ends?: readonly InvoiceEnd[];
   /** Refunds to be ordered. */
