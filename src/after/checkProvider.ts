@@ -10,7 +10,7 @@ export type ProviderView =
   /** The provider could not say. */
   | { kind: 'silent'; message: string };
 
-/** What counts if several views differ: the first of these that there is. */
+/** What counts if several views differ: the first of these that there is, and of two alike the one that the invoice names. */
 const precedence: readonly ProviderView['kind'][] = [
   'found',
   'processing',
@@ -31,7 +31,7 @@ export async function checkProvider(
   const { id: invoiceId, createdAt } = invoice;
   // No call was made before it was imported.
   const sought = { since: createdAt, ...soughtOf({ ...invoice, invoiceId }) };
-  const views = [viewOfFound(await calls.find(sought))];
+  const views: ProviderView[] = [];
   const named: ProviderPayment[] = [];
   for (const paymentId of paymentIdsOf(invoice)) {
     const retrieved = await calls.retrieve(paymentId);
@@ -39,8 +39,8 @@ export async function checkProvider(
     else if (retrieved.kind === 'notFound') views.push(unknownPayment(paymentId));
     else views.push({ kind: 'silent', message: whySilent(retrieved) });
   }
-  // Of two alike the first counts: what the invoice names comes before what only the search knows.
-  return weightiest([viewOfFound(foundAmong(named, sought)), ...views]);
+  const shown = viewOfFound(foundAmong(named, sought));
+  return weightiest([shown, ...views, viewOfFound(await calls.find(sought))]);
 }
 
 /** The view that counts. Pure. */

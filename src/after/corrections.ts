@@ -1,11 +1,10 @@
 import type { Invoice } from '../invoice/invoice.ts';
-import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { callsOverAt } from '../paying/callsOver.ts';
 import { changeByPayment } from '../paying/recordFoundPayment.ts';
 import { checkProvider, onceCallsAreOver, type ProviderView } from './checkProvider.ts';
-import { type AfterParts, record } from './record.ts';
+import { type AfterParts, type Recorded, type RecordParts, record } from './record.ts';
 
 /** What every correction works with. */
 export type CorrectionParts = Omit<AfterParts, 'settlement'>;
@@ -59,16 +58,15 @@ export async function whileUnchanged<Other extends { kind: string }>(
   return { kind: 'contended' };
 }
 
-/** Writes a change if the invoice is still as it was read. @throws {NoClearAnswer} */
+/** Records a change if the invoice is still as it was read. @throws {NoClearAnswer} */
 export async function ifStillSo(
-  invoices: Pick<InvoiceStore, 'update'>,
+  parts: RecordParts,
   { id, _etag, status: from }: Invoice,
-  change: InvoiceChange,
+  changed: (now: number) => Omit<Recorded, 'kind'>,
 ): Promise<Corrected | 'again'> {
-  const updated = await invoices.update<'changed'>(id, {
-    decide: (stored) =>
-      stored._etag === _etag ? { kind: 'change', change } : { kind: 'refuse', why: 'changed' },
-  });
+  const updated = await record<{ kind: 'other' }>(parts, id, (stored, now) =>
+    stored._etag === _etag ? { kind: 'change', ...changed(now) } : { kind: 'other' },
+  );
   return updated.kind === 'updated' ? { from, invoice: updated.invoice } : 'again';
 }
 
@@ -95,17 +93,21 @@ export async function providerSays(parts: CorrectionParts, invoice: Invoice) {
  */
 export async function recordPayment(
   parts: CorrectionParts,
-  { id, _etag, status: from }: Invoice,
+  invoice: Invoice,
   payment: Extract<ProviderView, { kind: 'found' | 'processing' }>,
 ): Promise<Extract<NotCorrected, { kind: 'recorded' }> | 'again'> {
-  const { paymentId } = payment;
-  const recorded = await record<{ kind: 'changed' }>(parts, id, (stored, now) => {
-    if (stored._etag !== _etag) return { kind: 'changed' };
+  const recorded = await ifStillSo(parts, invoice, (now) => {
     const paidAt = new Date(now).toISOString();
     const found = payment.kind === 'found' ? { ...payment, paidAt } : payment;
-    const { entry, ...change } = changeByPayment(stored, found, now);
-    return { kind: 'change', ...change, entry: { ...entry, found: 'by the check before a correction' } };
+    const { entry, ...change } = changeByPayment(invoice, found, now);
+    return { ...change, entry: { ...entry, found: 'by the check before a correction' } };
   });
-  if (recorded.kind !== 'updated') return 'again';
-  return { kind: 'recorded', from, status: payment.kind === 'found' ? 'paid' : 'processing', paymentId };
+  if (recorded === 'again') return recorded;
+  const { paymentId, kind } = payment;
+  return {
+    kind: 'recorded',
+    from: recorded.from,
+    status: kind === 'found' ? 'paid' : 'processing',
+    paymentId,
+  };
 }

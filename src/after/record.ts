@@ -3,7 +3,7 @@
  * stored says what changes, and that is written in one transaction with the messages that follow.
  */
 import { type FollowUps, type InvoiceEnd, looksInto } from '../invoice/followUps.ts';
-import type { Invoice } from '../invoice/invoice.ts';
+import type { Invoice, StoredEntry } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Updated } from '../invoice/store/invoiceStore.ts';
 import { newOutboxMessage } from '../outbox/outboxMessage.ts';
@@ -32,12 +32,12 @@ export interface Recorded {
   kind: 'change';
   change: Omit<InvoiceChange, 'entry'>;
   /** Its `at` is the time of the write, its `by` this instance if it names nobody. */
-  entry: { what: string } & Record<string, string | number | boolean>;
+  entry: { what: string } & Record<string, StoredEntry[string]>;
   /** Ends to be announced. */
   ends?: readonly InvoiceEnd[];
   /** Refunds to be ordered. */
   orders?: readonly string[];
-  /** Other payments to look into, now that the invoice is paid by one. */
+  /** Other payments to be looked into, now that the invoice is paid by one. */
   others?: readonly string[];
 }
 

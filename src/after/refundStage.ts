@@ -79,7 +79,12 @@ export function refundStage(parts: AfterParts): Stage {
       }
 
       async function refused(failure: string): Promise<Effect> {
-        await record(parts, id, (stored, now) => refusal(stored, { refundId, failure }, now), assertHeld);
+        await record(
+          parts,
+          id,
+          (stored, now) => refusedRefund(stored, { refundId, failure }, now),
+          assertHeld,
+        );
         return { result: 'refused', failure };
       }
     },
@@ -99,7 +104,7 @@ function withRefund(reversals: Reversals, refund: Refund): Reversals {
  * Decides on the provider's word that it does not make a refund: it has failed, its amount is free again, and the person who
  * asked for it is told. Nothing has gone back. Pure.
  */
-export function refusal(
+export function refusedRefund(
   invoice: Pick<Invoice, 'reversals' | 'payment'>,
   { refundId, failure }: { refundId: string; failure: string },
   now: number,

@@ -95,9 +95,8 @@ export function retryInvoice(
   id: string,
   { actor, reason, ...wish }: { actor: string; reason?: string } & RetryWish,
 ): Promise<RetriedInvoice> {
-  const { invoices } = parts;
   const isPlain = wish.notCharged !== true && wish.paymentMethod === undefined;
-  return whileUnchanged<RetriedInvoice>(invoices, id, async (invoice) => {
+  return whileUnchanged<RetriedInvoice>(parts.invoices, id, async (invoice) => {
     if (isPlain && waitsForRetry(invoice, note().at)) return write(invoice, dueNow(invoice, note()));
     const decision = decideRetry(invoice, wish);
     switch (decision.kind) {
@@ -140,8 +139,11 @@ export function retryInvoice(
     }
   }
 
-  async function write(invoice: Invoice, change: InvoiceChange): Promise<RetriedInvoice | 'again'> {
-    const written = await ifStillSo(invoices, invoice, change);
+  async function write(
+    invoice: Invoice,
+    { entry, ...change }: InvoiceChange,
+  ): Promise<RetriedInvoice | 'again'> {
+    const written = await ifStillSo(parts, invoice, () => ({ change, entry }));
     return written === 'again' ? written : { kind: 'retried', ...written };
   }
 }
@@ -167,18 +169,9 @@ export function waitsForRetry(
 
 /** Makes one that waits due now. Its key, its attempts and its schedule of declines stay as they are. Pure. */
 export function dueNow({ actionableAt }: Pick<Invoice, 'actionableAt'>, note: RetryNote): InvoiceChange {
-  const { at, actor: by, reason, runId } = note;
-  return {
-    set: { actionableAt: at },
-    entry: {
-      at,
-      what: 'made due now',
-      by,
-      ...(actionableAt === undefined ? {} : { from: actionableAt }),
-      ...(reason === undefined ? {} : { reason }),
-      ...(runId === undefined ? {} : { runId }),
-    },
-  };
+  const { at, actor: by, notCharged: _, ...told } = note;
+  const from = actionableAt === undefined ? {} : { from: actionableAt };
+  return { set: { actionableAt: at }, entry: { at, what: 'made due now', by, ...from, ...told } };
 }
 
 /** Puts a parked or declined invoice back to pending, due now, with the payment state to go on from. Pure. */
@@ -187,21 +180,11 @@ export function retried(
   payment: PaymentState,
   note: RetryNote,
 ): InvoiceChange {
-  const { at, actor: by, reason, runId, notCharged, paymentMethod, check } = note;
+  const { at, actor: by, notCharged, ...told } = note;
+  const vouched = notCharged === true ? { notCharged } : {};
   return {
     set: { status: 'pending', actionableAt: at, attempts: 0, payment },
     clear: ['reason', 'declinedAt'],
-    entry: {
-      at,
-      what: 'retried',
-      by,
-      from,
-      keyNumber: payment.keyNumber,
-      ...(reason === undefined ? {} : { reason }),
-      ...(notCharged === true ? { notCharged } : {}),
-      ...(paymentMethod === undefined ? {} : { paymentMethod }),
-      ...(runId === undefined ? {} : { runId }),
-      ...(check === undefined ? {} : { check }),
-    },
+    entry: { at, what: 'retried', by, from, keyNumber: payment.keyNumber, ...vouched, ...told },
   };
 }

@@ -1,5 +1,4 @@
-import { type Invoice, known, type StoredEntry, unrecordedPayments } from '../invoice/invoice.ts';
-import type { InvoiceChange } from '../invoice/invoiceChange.ts';
+import { type Invoice, known, unrecordedPayments } from '../invoice/invoice.ts';
 import { checkNote } from './checkProvider.ts';
 import {
   type Corrected,
@@ -11,7 +10,7 @@ import {
   recordPayment,
   whileUnchanged,
 } from './corrections.ts';
-import { whySilent } from './record.ts';
+import { type Recorded, whySilent } from './record.ts';
 
 /** What becomes of a person's request to void an invoice. */
 export type VoidDecision =
@@ -55,16 +54,11 @@ export function decideVoid({
   }
 }
 
-/** What voiding writes. Its outcome is known from now on. Pure. */
-export function voided(
-  { payment }: Pick<Invoice, 'payment'>,
-  reason: string,
-  entry: StoredEntry,
-): InvoiceChange {
+/** Change of an invoice that is voided. Its outcome is known from now on. Pure. */
+export function voided({ payment }: Pick<Invoice, 'payment'>, reason: string): Recorded['change'] {
   return {
     set: { status: 'voided', reason, payment: known(payment) },
     clear: ['actionableAt', 'checkAt', 'declinedAt'],
-    entry,
   };
 }
 
@@ -85,8 +79,7 @@ export function voidInvoice(
   id: string,
   { actor, reason }: { actor: string; reason: string },
 ): Promise<VoidedInvoice> {
-  const { invoices } = parts;
-  return whileUnchanged<VoidedInvoice>(invoices, id, async (invoice) => {
+  return whileUnchanged<VoidedInvoice>(parts.invoices, id, async (invoice) => {
     const decision = decideVoid(invoice);
     switch (decision.kind) {
       case 'refuse': {
@@ -142,16 +135,10 @@ export function voidInvoice(
   }
 
   async function write(invoice: Invoice, why: Record<string, string> = {}): Promise<VoidedInvoice | 'again'> {
-    const at = new Date(parts.instance.clock.now()).toISOString();
-    const entry = {
-      at,
-      what: 'voided',
-      by: actor,
-      from: invoice.status,
-      reason,
-      ...why,
-    };
-    const written = await ifStillSo(invoices, invoice, voided(invoice, reason, entry));
+    const written = await ifStillSo(parts, invoice, () => ({
+      change: voided(invoice, reason),
+      entry: { what: 'voided', by: actor, from: invoice.status, reason, ...why },
+    }));
     return written === 'again' ? written : { kind: 'voided', repeated: false, ...written };
   }
 

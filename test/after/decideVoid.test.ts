@@ -61,10 +61,8 @@ test('a voided invoice waits for nothing', () => {
     status: 'processing',
     payment: { ...unused, unknownSince: '2026-01-01T12:00:00.000Z', inProgress },
   });
-  const entry = { at: '2026-01-02T12:00:00.000Z', what: 'voided', by: 'ada' };
-  expect(voided(invoice, 'a duplicate', entry)).toEqual({
+  expect(voided(invoice, 'a duplicate')).toEqual({
     set: { status: 'voided', reason: 'a duplicate', payment: unused },
     clear: ['actionableAt', 'checkAt', 'declinedAt'],
-    entry,
   });
 });

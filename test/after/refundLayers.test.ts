@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { record } from '../../src/after/record.ts';
-import { refundStage, refusal } from '../../src/after/refundStage.ts';
+import { refundStage, refusedRefund } from '../../src/after/refundStage.ts';
 import type { Operation } from '../../src/documents/documentStore.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { type Refund, reversalsOf } from '../../src/invoice/reversals.ts';
@@ -91,7 +91,7 @@ async function aRefund({ fault, ...changes }: Partial<Refund> & Pick<MemoryDocum
       ),
     refuse: () =>
       record(parts, id, (stored, now) =>
-        refusal(stored, { refundId: refund.id, failure: 'charge_disputed' }, now),
+        refusedRefund(stored, { refundId: refund.id, failure: 'charge_disputed' }, now),
       ),
   };
 }
@@ -112,7 +112,7 @@ describe('a refusal', () => {
     const { parts, stored } = await aRefund();
     const before = await stored();
     await record(parts, id, (invoice, now) =>
-      refusal(invoice, { refundId: 'rf_other', failure: 'charge_disputed' }, now),
+      refusedRefund(invoice, { refundId: 'rf_other', failure: 'charge_disputed' }, now),
     );
     expect(await stored()).toEqual(before);
   });

@@ -805,7 +805,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'a refusal that comes late frees no refund that was made',
     file: 'src/after/refundStage.ts',
-    inFunction: 'refusal',
+    inFunction: 'refusedRefund',
     body: `
       const { reversals, payment } = invoice;
       const refund = refundOf(invoice, refundId);

@@ -237,7 +237,16 @@ function failures(dir: string, tests: string): string[] {
 const copy = mkdtempSync(join(tmpdir(), 'payonce-sabotage-'));
 let unnoticed = 0;
 try {
-  for (const part of ['src', 'test', 'local', 'bench', 'package.json', 'tsconfig.json', 'vitest.config.ts']) {
+  for (const part of [
+    'src',
+    'test',
+    'local',
+    'bench',
+    'package.json',
+    'tsconfig.json',
+    'vitest.config.ts',
+    'vitest.full.config.ts',
+  ]) {
     cpSync(join(project, part), join(copy, part), { recursive: true });
   }
   // Windows lets any user create a junction; other systems ignore the type and create a plain symlink.

@@ -73,7 +73,7 @@ export function checkAlerts({ world, invoices, messages }: Omit<EndState, 'summa
 }
 
 /** The ledger and the invoice agree, and what is open waits for a time or a person. */
-function checkOutcome(invoice: InvoiceDocument, { world }: EndState, report: Report): void {
+function checkOutcome(invoice: InvoiceDocument, { world, told }: EndState, report: Report): void {
   const { id, status, reason } = invoice;
   const all = world.provider.paymentsOf(id);
   const moneyed = all.filter((one) => one.by === 'app' && holdsMoney(one));
@@ -85,11 +85,20 @@ function checkOutcome(invoice: InvoiceDocument, { world }: EndState, report: Rep
   if (
     paid !== undefined &&
     status !== 'paid' &&
-    !(status === 'parked' && (wasTouched || isExcused(world, id)))
+    !(status === 'parked' && (wasTouched || isExcused(world, id))) &&
+    !isVoidedUntold(paid, { status, told })
   )
     report('paid means paid', `${paid.id} has succeeded, and it is ${status} (${reason})`, id);
   if (status === 'claimed' || status === 'processing') report('ends', `it is still ${status}`, id);
   if (status === 'pending') report('ends', `it is still pending, actionable at ${invoice.actionableAt}`, id);
+}
+
+/** True if all of the money may have gone back when a person voided the invoice, and no event says that some has come back since. */
+function isVoidedUntold(
+  { refunds, disputes }: LedgerPayment,
+  { status, told }: { status: InvoiceDocument['status']; told: boolean },
+): boolean {
+  return status === 'voided' && !told && refunds.length + disputes.length > 0;
 }
 
 /** Payments of others that the app was told of: the invoice names each, and is paid by it or by its own charge. */
@@ -128,7 +137,7 @@ export function checkWaysOut({ world, invoices, told }: Omit<EndState, 'summary'
     const ours = world.provider
       .paymentsOf(id)
       .find((one) => counts(one) && mayHoldMoney(one) && whoseIs(one, invoice) === 'ours');
-    if (ours !== undefined && status !== 'paid')
+    if (ours !== undefined && status !== 'paid' && !isVoidedUntold(ours, { status, told }))
       report('paid means paid', `${ours.id} by ${ours.by} holds its money, and it is ${status}`, id);
   }
 }
