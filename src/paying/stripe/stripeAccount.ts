@@ -1,7 +1,7 @@
 import Stripe from 'stripe';
 import type { AccountAnswer, RateLimited } from '../paymentProvider.ts';
 import { rateLimited, silentAfter } from './classifyStripe.ts';
-import { isLiveKey, orLate, type StripeOptions } from './stripeClient.ts';
+import { inTime, isLiveKey, type StripeOptions } from './stripeClient.ts';
 
 /**
  * The account and the mode that a key belongs to (https://docs.stripe.com/api/accounts). A restricted key may not read its
@@ -12,7 +12,7 @@ export function stripeAccount(
   { secretKey, timeoutMs }: Pick<StripeOptions, 'secretKey' | 'timeoutMs'>,
 ): Promise<AccountAnswer | RateLimited> {
   const mode = isLiveKey(secretKey) ? 'live' : 'test';
-  return orLate<AccountAnswer | RateLimited>(timeoutMs, async () => {
+  return inTime<AccountAnswer | RateLimited>(timeoutMs, async () => {
     try {
       const { id } = await stripe.accounts.retrieveCurrent();
       return { kind: 'account', id, mode };

@@ -8,7 +8,7 @@ import type {
   RefundOutcome,
 } from '../paymentProvider.ts';
 import { classifyError, isMissing, rateLimited, silentAfter } from './classifyStripe.ts';
-import { orLate } from './stripeClient.ts';
+import { inTime } from './stripeClient.ts';
 import { refundStatus } from './stripeIntent.ts';
 
 /** What can be done to a payment after its charge, and what is needed before. */
@@ -19,7 +19,7 @@ export function stripeChanges(
   return {
     // Without an idempotency key: a payment that was canceled is canceled.
     async cancel(paymentId) {
-      return orLate<CancelOutcome | RateLimited>(timeoutMs, async () => {
+      return inTime<CancelOutcome | RateLimited>(timeoutMs, async () => {
         try {
           const { status } = await stripe.paymentIntents.cancel(paymentId);
           return status === 'canceled'
@@ -34,7 +34,7 @@ export function stripeChanges(
     async refund({ paymentId, invoiceId, refundId, amountMinor, currency, idempotencyKey }) {
       const converted = stripeAmount(amountMinor, currency);
       if ('refused' in converted) return { kind: 'refused', code: 'amount', message: converted.refused };
-      return orLate<RefundOutcome | RateLimited>(timeoutMs, async () => {
+      return inTime<RefundOutcome | RateLimited>(timeoutMs, async () => {
         try {
           const { id, status } = await stripe.refunds.create(
             {
@@ -52,7 +52,7 @@ export function stripeChanges(
     },
 
     async defaultMethod(customerId) {
-      return orLate<DefaultMethod | RateLimited>(timeoutMs, async () => {
+      return inTime<DefaultMethod | RateLimited>(timeoutMs, async () => {
         try {
           const customer = await stripe.customers.retrieve(customerId);
           if ('deleted' in customer) return { kind: 'none', message: `customer ${customerId} was deleted` };

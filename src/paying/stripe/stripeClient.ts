@@ -1,9 +1,9 @@
-import { type Agent, Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
-import type { Duplex } from 'node:stream';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { text } from 'node:stream/consumers';
 import Stripe from 'stripe';
-import { bounded, RequestTimedOut } from '../../platform/bounded.ts';
-import { systemClock } from '../../platform/clock.ts';
 
 export interface StripeOptions {
   secretKey: string;
@@ -11,6 +11,8 @@ export interface StripeOptions {
   apiBase: string;
   /** Time-out of one call, in milliseconds. */
   timeoutMs: number;
+  /** Resolves the host's name. Default: as Node does. */
+  lookup?: LookupFunction;
 }
 
 /** Whether a secret or restricted key moves real money, by its prefix (https://docs.stripe.com/keys). */
@@ -18,30 +20,76 @@ export function isLiveKey(key: string): boolean {
   return /^[rs]k_live_/.test(key);
 }
 
+/** The signal of the call that a request belongs to. */
+const callSignal = new AsyncLocalStorage<AbortSignal>();
+
 /**
- * Stripe's own client, set up to make each call once.
- *
- * It uses the package's Node client: a charge costs 0.15 ms of processor time with it, and 0.35 ms with its fetch client.
- * That client's time-out begins only once the connection is made, and ends silence only. So the agent has a time-out too:
- * neither an unreachable host nor an endless answer holds a connection for longer.
+ * Makes one call, of as many requests as it needs. After `timeoutMs` milliseconds the request in flight is aborted, whether it
+ * resolves a name, connects, waits or reads; each later one fails at once. The outcome is then unknown, whatever `work` made
+ * of that. There is no other time-out.
  */
-export function stripeClient({ secretKey, apiBase, timeoutMs }: StripeOptions): Stripe {
+export async function inTime<T>(
+  timeoutMs: number,
+  work: () => Promise<T>,
+): Promise<T | { kind: 'unknown'; message: string }> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const answer = await callSignal.run(signal, work);
+  if (!signal.aborted) return answer;
+  return { kind: 'unknown', message: `the provider had not answered in full after ${timeoutMs} ms` };
+}
+
+/** Stripe's own client, set up to make each request once. A request outside `inTime` has a time-out of its own. */
+export function stripeClient({ secretKey, apiBase, timeoutMs, lookup }: StripeOptions): Stripe {
   const { hostname: host, port, protocol } = new URL(apiBase);
   const secure = protocol === 'https:';
-  const agentOptions = { keepAlive: true, timeout: timeoutMs };
-  const agent = boundConnections(
-    secure ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions),
-    timeoutMs,
-  );
   return new Stripe(secretKey, {
     host,
     port: port === '' ? (secure ? 443 : 80) : Number(port),
     protocol: secure ? 'https' : 'http',
-    timeout: timeoutMs,
     maxNetworkRetries: 0,
     telemetry: false,
-    httpClient: withoutRetries(Stripe.createNodeHttpClient(agent)),
+    httpClient: httpClient(secure, timeoutMs, lookup === undefined ? {} : { lookup }),
   });
+}
+
+/**
+ * Sends requests of Stripe's package, each under the signal of its call. The package's own clients know only a time-out that
+ * begins late and ends silence only, so that an answer that trickles in would never end.
+ */
+function httpClient(secure: boolean, timeoutMs: number, options: { lookup?: LookupFunction }) {
+  const agent = new (secure ? https : http).Agent({ ...options, keepAlive: true });
+  const client: Stripe.HttpClient = {
+    getClientName: () => 'node',
+    async makeRequest(host, port, path, method, headers, body) {
+      try {
+        const response = await send({ host, port, path, method, headers, agent }, body);
+        const answered = await text(response);
+        return {
+          getStatusCode: () => response.statusCode ?? 0,
+          getHeaders: () => response.headers as Record<string, string | string[]>,
+          getRawResponse: () => response,
+          toStream: () => response,
+          toJSON: async () => JSON.parse(answered) as unknown,
+        };
+      } catch (error) {
+        throw isClosed(error) ? new ConnectionClosed(error.message, { cause: error }) : error;
+      }
+    },
+  };
+  return client;
+
+  function send(request: https.RequestOptions, body: string): Promise<http.IncomingMessage> {
+    const signal = callSignal.getStore() ?? AbortSignal.timeout(timeoutMs);
+    return new Promise((resolve, reject) => {
+      const sent = (secure ? https : http).request(request, resolve);
+      const abort = () => void sent.destroy(new Error('the request took too long'));
+      if (signal.aborted) abort();
+      signal.addEventListener('abort', abort);
+      sent.on('error', reject);
+      sent.on('close', () => signal.removeEventListener('abort', abort));
+      sent.end(body);
+    });
+  }
 }
 
 /** The connection ended before the answer arrived: the outcome of the call is unknown. */
@@ -51,98 +99,10 @@ class ConnectionClosed extends Error {
 }
 
 /**
- * The package repeats a call whose connection was closed, in spite of `maxNetworkRetries`. That would double the time-out
- * of a call, so a closed connection is reported under a name that the package does not know.
+ * The package repeats a request whose connection was closed, in spite of `maxNetworkRetries`. Under another name it does not,
+ * and the outcome of the call decides.
  */
-function withoutRetries(client: Stripe.HttpClient): Stripe.HttpClient {
-  const closed: ReadonlySet<unknown> = new Set(Stripe.HttpClient.CONNECTION_CLOSED_ERROR_CODES);
-  return {
-    getClientName: () => client.getClientName(),
-    async makeRequest(...request) {
-      try {
-        return await client.makeRequest(...request);
-      } catch (error) {
-        if (!(error instanceof Error && 'code' in error && closed.has(error.code))) throw error;
-        throw new ConnectionClosed(error.message, { cause: error });
-      }
-    },
-  };
-}
-
-/**
- * Makes an agent destroy every connection that one request occupies for longer than `boundMs` milliseconds, from connecting
- * to the end of the answer. A socket's own time-out ends silence only: an answer that trickles in byte by byte would keep
- * its connection for ever.
- *
- * The three methods are those that Node documents for overriding
- * (https://nodejs.org/docs/latest-v24.x/api/http.html#agentcreateconnectionoptions-callback and the two after it).
- */
-export function boundConnections<T extends Agent>(agent: T, boundMs: number): T {
-  const bounds = new WeakMap<Duplex, NodeJS.Timeout>();
-  const begin = (socket: Duplex) => {
-    end(socket);
-    bounds.set(
-      socket,
-      setTimeout(() => socket.destroy(new ConnectionTooLong(boundMs)), boundMs),
-    );
-  };
-  const end = (socket: Duplex) => clearTimeout(bounds.get(socket));
-
-  const createConnection = agent.createConnection.bind(agent);
-  agent.createConnection = (...options) => {
-    const socket = createConnection(...options);
-    if (socket) {
-      begin(socket);
-      socket.once('close', () => end(socket));
-    }
-    return socket;
-  };
-  const keepSocketAlive = agent.keepSocketAlive.bind(agent);
-  agent.keepSocketAlive = (socket) => {
-    end(socket);
-    return keepSocketAlive(socket);
-  };
-  const reuseSocket = agent.reuseSocket.bind(agent);
-  agent.reuseSocket = (socket, request) => {
-    begin(socket);
-    reuseSocket(socket, request);
-  };
-  return agent;
-}
-
-class ConnectionTooLong extends Error {
-  override readonly name = 'ConnectionTooLong';
-  constructor(boundMs: number) {
-    super(`the request was not done after ${boundMs} ms`);
-  }
-}
-
-/**
- * The answer of `work`, or that the outcome is unknown after `timeoutMs` milliseconds. The signal then aborts, and the answer of
- * late work is dropped.
- */
-export async function orLate<T>(
-  timeoutMs: number,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T | { kind: 'unknown'; message: string }> {
-  try {
-    return await bounded(systemClock, timeoutMs, work);
-  } catch (error) {
-    if (!(error instanceof RequestTimedOut)) throw error;
-    return { kind: 'unknown', message: `the provider had not answered in full after ${timeoutMs} ms` };
-  }
-}
-
-/**
- * Makes a call of Stripe's package without its note of where the call came from. The package writes a whole stack trace for
- * each call, in case it fails: a seventh of the processor time of a charge.
- */
-export function withoutCallSite<T>(call: () => T): T {
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 0;
-  try {
-    return call();
-  } finally {
-    Error.stackTraceLimit = limit;
-  }
+function isClosed(error: unknown): error is Error {
+  const closed: readonly unknown[] = Stripe.HttpClient.CONNECTION_CLOSED_ERROR_CODES;
+  return error instanceof Error && 'code' in error && closed.includes(error.code);
 }

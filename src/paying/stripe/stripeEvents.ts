@@ -11,7 +11,7 @@ import type {
 } from '../providerEvents.ts';
 import { rateLimited } from './classifyStripe.ts';
 import { readStripeEvent, stripeEventTypes } from './readStripeEvent.ts';
-import { orLate, type StripeOptions, stripeClient } from './stripeClient.ts';
+import { inTime, type StripeOptions, stripeClient } from './stripeClient.ts';
 
 /** How old a signature may be, in seconds: five minutes (https://docs.stripe.com/webhooks#replay-attacks). */
 const toleranceSeconds = 300;
@@ -53,7 +53,7 @@ export function stripeEvents(options: StripeOptions): ProviderEvents {
   const stripe = stripeClient(options);
   return {
     async list(query) {
-      return orLate(timeoutMs, async () => {
+      return inTime(timeoutMs, async () => {
         try {
           return await page(query);
         } catch (error) {

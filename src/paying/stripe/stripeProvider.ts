@@ -12,7 +12,7 @@ import { classifyError, silentAfter } from './classifyStripe.ts';
 import { declined } from './declines.ts';
 import { stripeAccount } from './stripeAccount.ts';
 import { stripeChanges } from './stripeChanges.ts';
-import { orLate, type StripeOptions, stripeClient, withoutCallSite } from './stripeClient.ts';
+import { inTime, type StripeOptions, stripeClient } from './stripeClient.ts';
 import { classifyIntent, progressOf } from './stripeIntent.ts';
 import { readReversed, stripeLookups } from './stripeLookups.ts';
 
@@ -29,12 +29,12 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
     async charge(request) {
       const amount = stripeAmount(request.amountMinor, request.currency);
       if ('refused' in amount) return { kind: 'refused', code: 'amount', message: amount.refused };
-      return orLate<ChargeOutcome | RateLimited>(timeoutMs, async () => {
+      return inTime<ChargeOutcome | RateLimited>(timeoutMs, async () => {
         try {
           const { idempotencyKey } = request;
-          const intent = await withoutCallSite(() =>
-            stripe.paymentIntents.create(parameters(request, amount.amount), { idempotencyKey }),
-          );
+          const intent = await stripe.paymentIntents.create(parameters(request, amount.amount), {
+            idempotencyKey,
+          });
           return await outcomeOf(intent, request);
         } catch (error) {
           const outcome = classifyError(error);
