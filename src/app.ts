@@ -19,10 +19,8 @@ import { createDispatcher } from './outbox/dispatcher.ts';
 import { createSender } from './outbox/sender.ts';
 import { watchPause } from './pacing/pause.ts';
 import { checkedAccount } from './paying/accountCheck.ts';
-import { withCircuitBreaker } from './paying/circuitBreaker.ts';
 import { defaultSettlementPolicy } from './paying/decideSettlement.ts';
 import { createExecutePayments } from './paying/executePayments.ts';
-import { keyCheck } from './paying/keyCheck.ts';
 import { pacedProvider, paymentPace } from './paying/pacedProvider.ts';
 import { payingPolicy } from './paying/payingPolicy.ts';
 import type { PaymentProvider, ProviderAccount } from './paying/paymentProvider.ts';
@@ -39,7 +37,6 @@ import { answerUnlessStopping, endManualRun, runManualGroup } from './runs/manua
 import { runScheduled } from './runs/runScheduled.ts';
 import type { Settings } from './settings/settings.ts';
 import { checkPayments } from './tracking/checkPayments.ts';
-import { heldStage } from './workItems/heldStage.ts';
 import { poisonItems } from './workItems/poison.ts';
 import { createProcessWorkItem } from './workItems/processWorkItem.ts';
 
@@ -73,11 +70,9 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const stripe = { ...settings.stripe, timeoutMs };
   const given = parts.provider ?? stripeProvider(stripe);
   const pause = watchPause(cloud.pauses, clock);
-  const account = checkedAccount(given, cloud.account, instance, pause, settings.deploymentId);
-  const checkKey = keyCheck(given, instance, pause);
   const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping, pause }, allowance);
-  const called = withCircuitBreaker(given, instance);
-  const provider = pacedProvider(called, pace, instance, account.admission);
+  const account = checkedAccount(given, cloud.account, instance, pace.lookups, settings.deploymentId);
+  const provider = pacedProvider(given, pace, instance, account);
   const webhook = settings.notify === undefined ? [] : [webhookFollowUp];
   const followUps = followUpsOf([receiptFollowUp, reconciliationFollowUp, ...webhook]);
 
@@ -103,9 +98,9 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const tracking = { invoices: kept, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const stages = [
     receiptStage(cloud.receipts),
-    heldStage(reconciliationStage({ invoices, provider, followUps, instance }), pause.why),
-    heldStage(refundStage(tracking), pause.why),
-    heldStage(paymentEventStage(tracking), pause.why),
+    reconciliationStage({ invoices, provider, followUps, instance }),
+    refundStage(tracking),
+    paymentEventStage(tracking),
     ...(settings.notify === undefined ? [] : [webhookStage(settings.notify, { clock })]),
   ];
   const poison = poisonItems({ ...workItems, store: cloud.poison, stages, clock });
@@ -132,26 +127,31 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     events: parts.events ?? stripeEvents(stripe),
     cursor: cloud.eventCursor,
     pacer: pace.lookups,
-    pause,
   };
   const intake = eventIntake({ ...list, webhookSecrets: settings.webhookSecrets, instance });
+
+  /** The ticks of timers that pay: null while payments are paused. */
+  const unlessPaused = async <T>(tick: () => Promise<T>) => {
+    await pause.look();
+    return pause.gate() === 'open' ? await tick() : null;
+  };
 
   return {
     settings,
     ops: opsApi({ ...shown, ...callersOf(settings), corrections: tracking, instance }),
     /** A tick of the job's timer; null while payments are paused. */
-    async processInvoices() {
-      if ((await pause.why()) !== undefined) return null;
-      using _busy = sender.busy();
-      return await track(runScheduled(job, running, locks.stopping));
-    },
+    processInvoices: () =>
+      unlessPaused(async () => {
+        using _busy = sender.busy();
+        return await track(runScheduled(job, running, locks.stopping));
+      }),
     /** A tick of the sweeper's timer; null if another instance sweeps. */
     async sweepOutbox() {
       const owner = { instance: instance.name, job: 'sweep-outbox' };
       await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
       if (lease === null) return null;
       return await sweepAndReport(
-        { ...cloud, dispatcher, shards, poison, checkKey, instance },
+        { ...cloud, dispatcher, shards, poison, checkKey: account.checkKey, instance },
         lease,
         locks.stopping,
       );
@@ -160,15 +160,15 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
      * The other tick of that timer: it reads the list of events, then it asks about payments in progress, refunds and disputes;
      * null if another instance does, or payments are paused.
      */
-    async trackPayments() {
-      if ((await pause.why()) !== undefined) return null;
-      const owner = { instance: instance.name, job: 'track-payments' };
-      await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
-      if (lease === null) return null;
-      using budget = timeBudget(clock, locks.stopping);
-      const listed = await intake.readList(lease, budget.signal);
-      return { ...listed, ...(await checkPayments(tracking, lease, budget.signal)) };
-    },
+    trackPayments: () =>
+      unlessPaused(async () => {
+        const owner = { instance: instance.name, job: 'track-payments' };
+        await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
+        if (lease === null) return null;
+        using budget = timeBudget(clock, locks.stopping);
+        const listed = await intake.readList(lease, budget.signal);
+        return { ...listed, ...(await checkPayments(tracking, lease, budget.signal)) };
+      }),
     /** A tick of the archive's timer; undefined if another instance moves invoices. */
     archiveInvoices: (timer: unknown, context: Invocation) => track(mover.tick(timer, context)),
     /** A request of the payment provider, which tells of an event. */

@@ -10,7 +10,7 @@ import { metric } from '../platform/appMetrics.ts';
 import { jobNames, paceLimits } from '../platform/azureNames.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
-import { type Counts, defineJob, type GroupRun, type Job, OnHold, type Processed } from '../runs/job.ts';
+import { type Counts, defineJob, type GroupRun, type Job, type Processed } from '../runs/job.ts';
 import { addCounts } from '../runs/runRecord.ts';
 import { claimBatch } from './claimBatch.ts';
 import { decideClaim } from './planClaims.ts';
@@ -30,7 +30,7 @@ export interface ProcessInvoicesParts {
   /** The schedule of the payments, by which the claims keep to what can be paid soon. */
   pace: PaceStore;
   /** While payments are paused nothing is claimed. */
-  pause: Pick<PauseWatch, 'why' | 'gate'>;
+  pause: Pick<PauseWatch, 'look' | 'gate'>;
   followUps: FollowUps;
   instance: Instance;
   /** Asked before anything is planned. @throws {ShardsChanged} */
@@ -66,14 +66,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
           pageSize: batchSize * batchesPerPage,
         },
       );
-      for await (const piece of due) {
-        const why = dryRun ? undefined : await pause.why();
-        if (why !== undefined) {
-          yield new OnHold(why);
-          return;
-        }
-        yield piece;
-      }
+      yield* due;
     },
 
     async process(work, run) {
@@ -115,6 +108,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
   });
 
   async function claimPiece({ shard, invoices: read }: Claim, run: GroupRun): Promise<Processed> {
+    await pause.look();
     const known = tallies.get(shard);
     const done = { counts: known?.runId === run.runId ? known.counts : {}, final: run.resumable !== true };
     const { key, fence } = run.lease;
@@ -129,7 +123,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
     return { counts: { ...counts }, stop: `payment commands cannot be sent: ${unsent}` };
   }
 
-  /** Asked before each try: a slow store may have let more time pass since the plan than a pause leaves. */
+  /** Asked before each try: a slow store may have let more time pass since the look than a pause leaves. */
   function assertMayClaim({ lease }: GroupRun): void {
     lease.assertHeld();
     if (pause.gate() !== 'open')

@@ -2,7 +2,7 @@ import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
 import { type Admission, createAdmissions } from './admissions.ts';
 import type { PaceStore } from './paceStore.ts';
-import type { PauseWatch } from './pause.ts';
+import type { Gate, PauseWatch } from './pause.ts';
 import { sharedClock } from './sharedClock.ts';
 import { createSupply } from './supply.ts';
 import { createTurns, type Place, type Turn } from './turns.ts';
@@ -50,7 +50,7 @@ export function createPacer(
   const { limit } = policy;
   const shared = sharedClock(clock);
   const turns = createTurns(
-    { clock, shared, mayGo: () => gate() === 'open' },
+    { clock, shared, mayGo: () => door() === 'open' },
     {
       onTurn: (waitedMs) => telemetry.record(metric.paceWaitedMs, waitedMs, { limit }),
       onEnd(end) {
@@ -70,13 +70,13 @@ export function createPacer(
 
   return {
     turn(before, place = 'inLine') {
-      if (isClosed()) return Promise.resolve(undefined);
+      if (door() === 'paused') return Promise.resolve(undefined);
       const turn = turns.wait(before, place);
       start();
       return turn;
     },
     admit(calls, before) {
-      if (isClosed()) return Promise.resolve(undefined);
+      if (door() === 'paused') return Promise.resolve(undefined);
       const admission = admissions.wait(calls, before);
       letIn();
       start();
@@ -84,8 +84,9 @@ export function createPacer(
     },
   };
 
-  function isClosed(): boolean {
-    return stopping?.aborted === true || gate() === 'paused';
+  /** The one gate of all calls to the provider: a process that stops makes none, as in a pause. */
+  function door(): Gate {
+    return stopping?.aborted === true ? 'paused' : gate();
   }
 
   /** Runs while anything waits. */
@@ -98,7 +99,7 @@ export function createPacer(
   async function run(): Promise<void> {
     let lookedAt = Number.NEGATIVE_INFINITY;
     while (turns.waiting > 0 || admissions.waiting > 0 || admissions.calls > 0) {
-      if (isClosed()) {
+      if (door() === 'paused') {
         turns.expire(true);
         admissions.end();
         if (stopping?.aborted === true) break;
@@ -122,7 +123,7 @@ export function createPacer(
 
   function letIn(): void {
     admissions.go(() => {
-      if (gate() !== 'open') return false;
+      if (door() !== 'open') return false;
       const ahead = turns.waiting + admissions.calls;
       return ahead === 0 || ahead < ((turns.rate ?? supply.pace()) * leadMs) / 1000;
     });

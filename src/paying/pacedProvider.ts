@@ -5,7 +5,8 @@ import { metric } from '../platform/appMetrics.ts';
 import { paceLimits } from '../platform/azureNames.ts';
 import type { Instance } from '../platform/instance.ts';
 import { noteInSpan } from '../platform/tracing.ts';
-import type { CallAdmission } from './accountCheck.ts';
+import type { AccountAdmission } from './accountCheck.ts';
+import { type CallAnswer, type CircuitBreaker, circuitBreaker } from './circuitBreaker.ts';
 import type { HeldBack, NotCalled, PaymentCalls, PaymentProvider, RateLimited } from './paymentProvider.ts';
 
 /** For how long calls may wait for their turn. */
@@ -24,67 +25,73 @@ export interface PacedProvider {
   admit(calls: number, before: number): Promise<Admission | undefined>;
 }
 
-/** How long a call of queued or timed work waits for its turn, in milliseconds, before it is put off. */
+/** Longest wait of a call of queued or timed work for its turn (ms). */
 export const turnWithinMs = 30_000;
 
 /** Why a call was not made. */
 export const noTurn = 'its turn did not come in time, or payments are paused';
 
-/** How long the question whether a call is held back may take for its turn to be used, in milliseconds. */
+/** Longest time to ask for the account for the turn to be used (ms). */
 const longestAskMs = 1_000;
 
-/** How soon a call is made again if another one was busy with the same object, in milliseconds. */
+/** Delay before a call that met another one at work on the same object is made again (ms). */
 const busyMs = 1_000;
 
+/** The gates of a call behind its turn. Tests replace them. */
+export interface CallGates {
+  /** The account, asked at each turn; if the answer takes long, the call waits for another one. */
+  admission?: () => Promise<AccountAdmission>;
+  breaker?: CircuitBreaker;
+}
+
 /**
- * Makes each call when its turn comes. A call that the provider refuses because there are too many is made again at its
- * next turn, ahead of those that have not been made yet. That costs only time: it is no outcome, and no failure.
+ * Makes each call when its turn comes, in the account of the deployment, while its window lasts and unless the provider fails
+ * broadly: docs/gates.md. A call that the provider refuses because there are too many is made again at its next turn, ahead of
+ * those that have not been made yet. That costs only time: it is no outcome, and no failure.
  */
 export function pacedProvider(
   provider: PaymentProvider,
   pacers: PaymentPace,
-  { clock, telemetry }: Pick<Instance, 'clock' | 'telemetry'>,
-  /** Asked at each turn; if the answer takes long, the call waits for another one. */
-  admission: () => Promise<CallAdmission> = async () => ({ kind: 'same' }),
+  { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
+  {
+    admission = async () => ({ kind: 'same' }),
+    breaker = circuitBreaker({ clock, telemetry, log }),
+  }: CallGates = {},
 ): PacedProvider {
   return {
-    within: (window) => ({
-      charge: (request) =>
-        inTurn(pacers.charges, window, (deployment) => provider.charge(inName(request, deployment))),
-      ...lookups((call) => inTurn(pacers.lookups, window, call)),
-    }),
+    within(window) {
+      const lookup = <T extends CallAnswer>(call: Call<T>) => inTurn(pacers.lookups, window, call);
+      return {
+        charge: (request) =>
+          inTurn(pacers.charges, window, (deployment) => provider.charge(inName(request, deployment))),
+        find: (sought) =>
+          lookup((deployment) =>
+            provider.find(deployment === undefined ? sought : { ...sought, deployment }),
+          ),
+        retrieve: (id) => lookup((deployment) => provider.retrieve(id, deployment)),
+        cancel: (id) => lookup(() => provider.cancel(id)),
+        refund: (request) => lookup((deployment) => provider.refund(inName(request, deployment))),
+        defaultMethod: (customerId) => lookup(() => provider.defaultMethod(customerId)),
+      };
+    },
     admit: (calls, before) => pacers.charges.admit(calls, before),
   };
 
-  /** Every call but a charge. */
-  function lookups(
-    turn: <Outcome extends { kind: string }>(
-      call: (deployment: string | undefined) => Promise<Outcome | RateLimited>,
-    ) => Promise<Outcome | NotCalled | HeldBack>,
-  ): Omit<PaymentCalls, 'charge'> {
-    return {
-      find: (sought) =>
-        turn((deployment) => provider.find(deployment === undefined ? sought : { ...sought, deployment })),
-      retrieve: (id) => turn((deployment) => provider.retrieve(id, deployment)),
-      cancel: (id) => turn(() => provider.cancel(id)),
-      refund: (request) => turn((deployment) => provider.refund(inName(request, deployment))),
-      defaultMethod: (customerId) => turn(() => provider.defaultMethod(customerId)),
-    };
-  }
-
-  async function inTurn<Outcome extends { kind: string }>(
+  async function inTurn<T extends CallAnswer>(
     pacer: Pick<Pacer, 'turn'>,
     { before, mayCall = () => true }: CallWindow,
-    call: (deployment: string | undefined) => Promise<Outcome | RateLimited>,
-  ): Promise<Outcome | NotCalled | HeldBack> {
+    call: Call<T>,
+  ): Promise<T | NotCalled | HeldBack> {
     for (let place: Place = 'inLine'; ; place = 'first') {
       const turn = await pacer.turn(before, place);
       if (turn === undefined) return { kind: 'notCalled' };
       const came = clock.monotonic();
       const admitted = await admission();
-      if (admitted.kind === 'heldBack') {
-        turn.unused();
-        return admitted;
+      if (admitted.kind !== 'same') turn.unused();
+      if (admitted.kind === 'heldBack') return admitted;
+      if (admitted.kind === 'rateLimited') {
+        await waitFor(admitted.retryAfterMs ?? busyMs, before);
+        continue;
       }
       // Much may have changed meanwhile: a pause may have begun, and others have had their turns.
       if (clock.monotonic() - came > longestAskMs) {
@@ -96,7 +103,7 @@ export function pacedProvider(
         return { kind: 'notCalled' };
       }
       const began = clock.monotonic();
-      const outcome = await call(admitted.deployment).catch((error: unknown) => {
+      const outcome = await breaker(() => call(admitted.deployment)).catch((error: unknown) => {
         turn.answered();
         throw error;
       });
@@ -107,6 +114,9 @@ export function pacedProvider(
       const callMs = clock.monotonic() - began;
       telemetry.record(metric.paymentCallMs, callMs);
       noteInSpan({ 'payment.call_ms': Math.round(callMs) });
+      // One refused call is enough for the alert: there may be few.
+      if ('fault' in outcome && outcome.fault === 'keyRejected')
+        telemetry.record(metric.providerKeyRejected, 1);
       if (!isRateLimited(outcome)) {
         turn.answered();
         return outcome;
@@ -114,11 +124,18 @@ export function pacedProvider(
       if (outcome.overRate) turn.refused(outcome.retryAfterMs);
       else {
         turn.answered();
-        await clock.sleep(Math.max(0, Math.min(busyMs, before - clock.monotonic())));
+        await waitFor(busyMs, before);
       }
     }
   }
+
+  async function waitFor(ms: number, before: number): Promise<void> {
+    await clock.sleep(Math.max(0, Math.min(ms, before - clock.monotonic())));
+  }
 }
+
+/** A call in the name of a deployment. */
+type Call<T extends CallAnswer> = (deployment: string | undefined) => Promise<T | RateLimited>;
 
 /** The request under a key that no other deployment of the account uses. */
 function inName<Request extends { idempotencyKey: string }>(
@@ -129,7 +146,7 @@ function inName<Request extends { idempotencyKey: string }>(
   return { ...request, deployment, idempotencyKey: `${deployment}-${request.idempotencyKey}` };
 }
 
-function isRateLimited(outcome: { kind: string }): outcome is RateLimited {
+function isRateLimited(outcome: CallAnswer): outcome is RateLimited {
   return outcome.kind === 'rateLimited';
 }
 

@@ -208,7 +208,7 @@ export interface PaymentProvider {
   defaultMethod(customerId: string): Promise<DefaultMethod | RateLimited>;
 }
 
-/** The account that the secret key belongs to. Asked for no payment: neither turns nor the circuit breaker apply. */
+/** The account that the secret key belongs to. Asked for no payment: the circuit breaker does not apply. */
 export interface ProviderAccount {
   account(): Promise<AccountAnswer | RateLimited>;
 }

@@ -2,7 +2,7 @@ import { StoreAway } from '../documents/storeAway.ts';
 import { NewerVersion, putOffMs } from '../documents/storedDocuments.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import { decidePostponement } from './decidePostponement.ts';
-import { isNotNow, NotYet, OnHold } from './notNow.ts';
+import { isNotNow, NotYet } from './notNow.ts';
 import { readWorkItem, type Stage } from './workItem.ts';
 
 /** Sends a message to the queue, to appear there after `delayMs` milliseconds. */
@@ -40,8 +40,7 @@ export function nextTry(
   error: unknown,
   { stages, now }: { stages: readonly Stage[]; now: number },
 ): NextTry | undefined {
-  if (error instanceof NewerVersion || error instanceof OnHold)
-    return { kind: 'putOff', message, delayMs: putOffMs };
+  if (error instanceof NewerVersion) return { kind: 'putOff', message, delayMs: putOffMs };
   if (!isNotNow(error)) return undefined;
   const { item } = readWorkItem(stages, message);
   const decision = decidePostponement(item.retry, { now, refused: error instanceof NotYet });

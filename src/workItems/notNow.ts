@@ -9,11 +9,6 @@ export class NotNow extends Error {
   override readonly name: string = 'NotNow';
 }
 
-/** A person has put this work on hold. It waits for as long as that takes, and no try of it counts. */
-export class OnHold extends NotNow {
-  override readonly name = 'OnHold';
-}
-
 /**
  * What a stage needs is there and answers, and does not take this work item. It may later, so the item is tried for a day.
  * Then a person should look at it.

@@ -86,7 +86,7 @@ describe('process-invoices', () => {
     const job = processInvoicesJob(
       {
         ...plentyOfRoom,
-        pause: { why: async () => 'payments are paused', gate: () => 'paused' },
+        pause: { look: async () => {}, gate: () => 'paused' },
         invoices: world.invoices,
         followUps: followUpsForTests,
         instance: anInstance({ clock: hastyClock }),
@@ -101,10 +101,11 @@ describe('process-invoices', () => {
         ceiling: fastPayments,
       },
     );
-    const planned = await Array.fromAsync(job.plan('0', { dryRun: false }));
-    expect(planned).toEqual([new OnHold('payments are paused')]);
     const previewed = await Array.fromAsync(job.plan('0', { dryRun: true }));
     expect(previewed.map((piece) => job.preview?.(piece))).toEqual([{ claimed: 3 }]);
+    expect((await work(sends, { look: async () => {}, gate: () => 'paused' })).done).toEqual([
+      { counts: {}, stop: 'payments are paused, or it is not known whether they are' },
+    ]);
     expect((await world.stored('00', due)).every(({ status }) => status === 'pending')).toBe(true);
     expect((await work()).done.map(({ counts }) => counts.claimed)).toEqual([3]);
   });
@@ -115,7 +116,7 @@ describe('process-invoices', () => {
       const [like] = await world.stored('00', stored.slice(0, 1));
       const { claim: _, ...invoice } = { ...like, id: `slow-${gate}`, status: 'pending', attempts: 0 };
       await world.container.items.create({ ...invoice, actionableAt: '2026-01-01T00:00:00.000Z' });
-      const { done } = await work(sends, { why: async () => undefined, gate: () => gate });
+      const { done } = await work(sends, { look: async () => {}, gate: () => gate });
       expect(done).toEqual([
         { counts: {}, stop: 'payments are paused, or it is not known whether they are' },
       ]);
