@@ -6,15 +6,19 @@ import { receiptFollowUp } from '../src/followUps/receipts.ts';
 import type { Invoice } from '../src/invoice/invoice.ts';
 import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
 import { wasVoided } from '../src/invoice/wasVoided.ts';
-import { defaultSettlementPolicy as settlement } from '../src/paying/decideSettlement.ts';
-import { movesMoney, ownershipOf } from '../src/paying/foundPayment.ts';
+import {
+  movesMoney,
+  ownershipOf,
+  type PaymentFound,
+  recordFoundPayment,
+} from '../src/paying/foundPayment.ts';
 import { noReversals } from '../src/paying/mergeReversals.ts';
 import type { ProviderPayment } from '../src/paying/paymentProvider.ts';
-import { type PaymentFound, recordFoundPayment } from '../src/paying/recordFoundPayment.ts';
-import { paymentFrom } from '../src/paying/stripe/stripeIntent.ts';
-import { stripeLookups } from '../src/paying/stripe/stripeLookups.ts';
+import { defaultSettlementPolicy as settlement } from '../src/paying/settlement.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { noTelemetry } from '../src/platform/telemetry.ts';
+import { paymentFrom } from '../src/stripe/stripeIntent.ts';
+import { stripeLookups } from '../src/stripe/stripeLookups.ts';
 import { decideProgress, secondPayment } from '../src/tracking/decideProgress.ts';
 import { recordProgress } from '../src/tracking/trackPayment.ts';
 

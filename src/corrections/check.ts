@@ -1,6 +1,6 @@
 import type { Invoice } from '../invoice/invoice.ts';
-import { callsOverAt } from '../paying/callsOver.ts';
-import { recordFoundPayment } from '../paying/recordFoundPayment.ts';
+import { recordFoundPayment } from '../paying/foundPayment.ts';
+import { callsOverAt } from '../paying/payingPolicy.ts';
 import { checkProvider, type ProviderView } from './checkProvider.ts';
 import type { CorrectionParts, NotCorrected } from './corrections.ts';
 import { type AfterCheck, decideAfterCheck } from './decideAfterCheck.ts';

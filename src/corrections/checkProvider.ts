@@ -1,7 +1,7 @@
 import type { Invoice } from '../invoice/invoice.ts';
 import { paymentIdsOf } from '../invoice/namedPayments.ts';
 import { soughtOf } from '../paying/chargeUnderKey.ts';
-import { movesMoney, ownershipOf, unclearReason, viewOf } from '../paying/foundPayment.ts';
+import { asLookUp, movesMoney, ownershipOf, unclearReason } from '../paying/foundPayment.ts';
 import { noTurn } from '../paying/pacedProvider.ts';
 import type {
   FoundPayment,
@@ -106,7 +106,7 @@ function viewOfRetrieved(
     case 'unclear':
       return { kind: 'differs', paymentId, message: unclearReason(retrieved, invoice) };
     case 'ours':
-      return viewOfFound(viewOf(retrieved, invoice.amountMinor));
+      return viewOfFound(asLookUp(retrieved, invoice.amountMinor));
   }
 }
 

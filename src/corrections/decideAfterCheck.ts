@@ -16,7 +16,7 @@ export type AfterCheck =
 
 /**
  * Decides what the provider's answer means. That there is no payment counts only if the question was asked (`askedAt`,
- * milliseconds) after the last call had ended for certain (`callsOverAt`; see paying/callsOver.ts). Pure.
+ * milliseconds) after the last call had ended for certain (`callsOverAt`; see paying/payingPolicy.ts). Pure.
  */
 export function decideAfterCheck(
   view: ProviderView,

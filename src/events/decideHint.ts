@@ -1,5 +1,5 @@
 import type { Invoice } from '../invoice/invoice.ts';
-import type { EventHint } from '../paying/providerEvents.ts';
+import type { EventHint } from '../paying/paymentProvider.ts';
 
 /**
  * Whether an event about a payment can tell anything new about its invoice, or the provider need not be asked. Most events

@@ -1,4 +1,4 @@
-import { stripeSignedEvents } from '../paying/stripe/stripeEvents.ts';
+import { stripeSignedEvents } from '../stripe/stripeEvents.ts';
 import type { Effects } from '../workItems/effects.ts';
 import type { WorkItem } from '../workItems/workItem.ts';
 import { createReadEventList, type EventListParts } from './readEventList.ts';

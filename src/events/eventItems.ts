@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventHints, type ProviderEvent } from '../paying/providerEvents.ts';
+import { eventHints, type ProviderEvent } from '../paying/paymentProvider.ts';
 import type { WorkItem } from '../workItems/workItem.ts';
 
 export const eventStage = 'payment-event';

@@ -3,7 +3,7 @@ import { StoreAway } from '../documents/storeAway.ts';
 import type { Lease } from '../locking/index.ts';
 import type { Pacer } from '../pacing/pacer.ts';
 import { noTurn, turnWithinMs } from '../paying/pacedProvider.ts';
-import type { EventPage, EventQuery, ProviderEvent, ProviderEvents } from '../paying/providerEvents.ts';
+import type { EventPage, EventQuery, ProviderEvent, ProviderEvents } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
 import { type WorkItem, workItemMessages } from '../workItems/workItem.ts';

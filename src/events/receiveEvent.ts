@@ -1,4 +1,4 @@
-import type { ReadSignedEvent } from '../paying/providerEvents.ts';
+import type { ReadSignedEvent } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';

@@ -1,8 +1,8 @@
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { overdueMs } from '../invoice/store/overdue.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
-import type { PaceStore } from '../pacing/paceStore.ts';
 import { inForce, type PauseStore } from '../pacing/pause.ts';
+import type { PaceStore } from '../pacing/schedule.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';

@@ -24,20 +24,20 @@ export const pauseSchema = tolerantObject({
   resumedAt: z.string().exactOptional(),
   resumedBy: z.string().exactOptional(),
 });
-export type Pause = z.infer<typeof pauseSchema>;
+export type PauseOrder = z.infer<typeof pauseSchema>;
 
 /** Where the latest pause is kept. All methods may reject with `StoreAway`. */
 export interface PauseStore {
   /** The latest, in force or not. */
-  read(): Promise<Pause | undefined>;
+  read(): Promise<PauseOrder | undefined>;
   /** Puts a pause in force. Of two orders, the later one counts. */
-  begin(pause: Pause): Promise<void>;
+  begin(pause: PauseOrder): Promise<void>;
   /** Ends this pause; false if another one was ordered meanwhile, or somebody else has ended it. */
-  end(pause: Pick<Pause, 'at'>, resumed: { at: string; by: string }): Promise<boolean>;
+  end(pause: Pick<PauseOrder, 'at'>, resumed: { at: string; by: string }): Promise<boolean>;
 }
 
 /** The pause that is in force at `now` (milliseconds). Pure. */
-export function inForce(pause: Pause | undefined, now: number): Pause | undefined {
+export function inForce(pause: PauseOrder | undefined, now: number): PauseOrder | undefined {
   if (pause === undefined || pause.resumedAt !== undefined) return undefined;
   return pause.until !== undefined && Date.parse(pause.until) <= now ? undefined : pause;
 }
@@ -65,7 +65,7 @@ export interface PauseWatch {
 
 /** Looks at the pause for one process: only while it is asked, and one look at a time. */
 export function watchPause(store: Pick<PauseStore, 'read'>, clock: Clock): PauseWatch {
-  let seen: { pause: Pause | undefined; at: number } | undefined;
+  let seen: { pause: PauseOrder | undefined; at: number } | undefined;
   let looking: Promise<void> | undefined;
   let failedAt = Number.NEGATIVE_INFINITY;
 

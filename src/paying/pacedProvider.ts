@@ -1,16 +1,21 @@
-import type { Admission } from '../pacing/admissions.ts';
-import { createPacer, type Pacer, type PacerParts } from '../pacing/pacer.ts';
+import { type Admission, createPacer, type Pacer, type PacerParts } from '../pacing/pacer.ts';
 import type { Place, Turn } from '../pacing/turns.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { paceLimits } from '../platform/azureNames.ts';
 import type { Instance } from '../platform/instance.ts';
 import { noteInSpan } from '../platform/tracing.ts';
 import type { AccountAdmission } from './accountCheck.ts';
-import { type CallAnswer, type CircuitBreaker, circuitBreaker } from './circuitBreaker.ts';
-import type { HeldBack, NotCalled, PaymentCalls, PaymentProvider, RateLimited } from './paymentProvider.ts';
+import type {
+  HeldBack,
+  NotCalled,
+  PaymentCalls,
+  PaymentProvider,
+  ProviderFault,
+  RateLimited,
+} from './paymentProvider.ts';
 
 /** For how long calls may wait for their turn. */
-export interface CallWindow {
+interface CallWindow {
   /** On the monotonic clock, in milliseconds. */
   before: number;
   /** Asked right before each call. Absent: yes. */
@@ -38,7 +43,7 @@ const longestAskMs = 1_000;
 const busyMs = 1_000;
 
 /** The gates of a call behind its turn. Tests replace them. */
-export interface CallGates {
+interface CallGates {
   /** The account, asked at each turn; if the answer takes long, the call waits for another one. */
   admission?: () => Promise<AccountAdmission>;
   breaker?: CircuitBreaker;
@@ -161,7 +166,7 @@ export interface PaymentAllowance {
 }
 
 /** The turns of one process, by kind of call. */
-export interface PaymentPace {
+interface PaymentPace {
   charges: Pacer;
   lookups: Pick<Pacer, 'turn'>;
 }
@@ -204,4 +209,119 @@ function both(one: Turn, other: Turn): Turn {
       other.unused();
     },
   };
+}
+
+/** All in milliseconds. */
+interface BreakerPolicy {
+  /** Window in which calls are counted. */
+  windowMs: number;
+  /** Time that the circuit stays open until one call may try again. */
+  openMs: number;
+}
+
+const defaultBreakerPolicy: BreakerPolicy = { windowMs: 10_000, openMs: 10_000 };
+
+/** With an answer within the window, this many failures, and more failures than answers, open the circuit. */
+const fewestFailures = 3;
+/** Calls of the window that count, at most: a provider that served thousands and fails is known to fail at once. */
+const mostCounted = 100;
+
+/** Times are of the monotonic clock: a step of the wall clock neither opens the circuit nor keeps it open. */
+type State = { kind: 'closed' } | { kind: 'open'; untilMs: number } | { kind: 'halfOpen' };
+
+/** The part of an answer that the breaker looks at. */
+interface CallAnswer {
+  kind: string;
+  message?: string;
+  remembered?: true;
+  answered?: true;
+  fault?: ProviderFault;
+}
+
+/** Makes a call, or says that none is made at the moment. */
+type CircuitBreaker = <T extends CallAnswer>(call: () => Promise<T>) => Promise<T | HeldBack>;
+
+/**
+ * Stops calling a provider when most calls fail, and says so. Charges and look-ups count alike, because both go to the same
+ * provider. Declines are answers, not failures, and so is a look-up that finds nothing or is refused as a bad request. So is a
+ * refusal because there are too many calls: the pace follows that (src/pacing).
+ *
+ * - closed: every call is made. It opens when most calls of the last ten seconds have failed; at once, if nothing was
+ *   answered in that time and the provider is unreachable or refuses our key, so that one call in a while is enough.
+ * - open, for `openMs`: no call is made, so the invoices wait and none is declined or parked.
+ * - half open: one call, a charge or a look-up, is made. An answer closes the circuit, a failure opens it again. Until
+ *   then the other calls are held back as well: if they waited, a call could take up to twice its time-out.
+ */
+export function circuitBreaker(
+  { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
+  { windowMs, openMs }: BreakerPolicy = defaultBreakerPolicy,
+): CircuitBreaker {
+  let state: State = { kind: 'closed' };
+  let recent: { atMs: number; failed: boolean }[] = [];
+  let last: CallAnswer | undefined;
+  let inARow = 0;
+  const message = 'calls are held back, since the provider fails broadly';
+  const heldBack: HeldBack = { kind: 'heldBack', message, retryAfterMs: openMs };
+
+  return async (call) => {
+    if (state.kind === 'halfOpen') return heldBack;
+    if (state.kind === 'open' && clock.monotonic() < state.untilMs) return heldBack;
+    const isTrial = state.kind === 'open';
+    if (isTrial) state = { kind: 'halfOpen' };
+    let failed = true;
+    try {
+      const answer = await call();
+      failed = note(answer);
+      // If the provider fails at other calls too, the unknown outcome is not the payment's doing.
+      const outage = failed && answer.kind === 'unknown' && (state.kind !== 'closed' || inARow > 1);
+      return outage ? { ...answer, outage } : answer;
+    } finally {
+      if (isTrial && !failed) close();
+      else if (isTrial || (failed && state.kind === 'closed' && areFailing())) open();
+    }
+  };
+
+  /** True for a failure. */
+  function note(answer: CallAnswer): boolean {
+    const failed = isFailure(answer);
+    const now = clock.monotonic();
+    recent = [...recent.filter(({ atMs }) => atMs > now - windowMs), { atMs: now, failed }].slice(
+      -mostCounted,
+    );
+    inARow = failed ? inARow + 1 : 0;
+    if (failed) last = answer;
+    return failed;
+  }
+
+  function areFailing(): boolean {
+    const failures = recent.filter(({ failed }) => failed).length;
+    const answers = recent.length - failures;
+    // Nothing was sent, or the key was refused: the next call would fare no better.
+    if (answers === 0) return last?.kind === 'transient' || failures > 1;
+    return failures >= fewestFailures && failures > answers;
+  }
+
+  function open(): void {
+    state = { kind: 'open', untilMs: clock.monotonic() + openMs };
+    const reason = last?.fault ?? 'providerDown';
+    telemetry.count(metric.paymentBreakerOpen, { reason });
+    log(`${reasonText[reason]}: no calls for ${openMs} ms`);
+  }
+
+  function close(): void {
+    state = { kind: 'closed' };
+    log('the payment provider answers again');
+  }
+}
+
+/** Why the circuit opened. Payments go on by themselves after all but a rejected key, which a person has to replace. */
+export const reasonText = {
+  providerDown: 'the payment provider does not answer',
+  keyRejected: 'the payment provider refuses our key or account',
+  badAnswer: 'the payment provider answers with failures of its own',
+} as const satisfies Record<'providerDown' | ProviderFault, string>;
+
+/** An answer that the provider remembers from an earlier call says nothing about its state now, and a refusal that it is up. */
+function isFailure({ kind, remembered, answered }: CallAnswer): boolean {
+  return kind === 'transient' || (kind === 'unknown' && remembered !== true && answered !== true);
 }

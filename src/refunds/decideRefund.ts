@@ -1,6 +1,6 @@
 import type { Invoice, InvoiceStatus } from '../invoice/invoice.ts';
 import { type Refund, type Reversals, reversalsOf } from '../invoice/reversals.ts';
-import { stripeAmount } from '../invoice/stripeAmount.ts';
+import { stripeAmount } from '../stripe/stripeAmount.ts';
 
 /** What a person asks for. */
 export interface RefundWish {

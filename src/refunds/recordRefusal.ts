@@ -2,7 +2,7 @@ import type { InvoiceEnd } from '../followUps/followUps.ts';
 import { withReversals } from '../invoice/checkSchedule.ts';
 import { reversalsOf } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { newReversals } from '../paying/reversalChanges.ts';
+import { newReversals } from '../paying/mergeReversals.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { TrackingParts } from '../tracking/trackPayment.ts';
 

@@ -6,17 +6,17 @@ import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import { unrecordedPayments } from '../invoice/namedPayments.ts';
 import { atRisk, goneBack, reversalsOf } from '../invoice/reversals.ts';
 import { wasVoided } from '../invoice/wasVoided.ts';
-import { decideDecline, type SettlementPolicy } from '../paying/decideSettlement.ts';
-import { movesMoney, ownershipOf, unclearReason, viewOf } from '../paying/foundPayment.ts';
+import { asLookUp, changeByPayment, movesMoney, ownershipOf, unclearReason } from '../paying/foundPayment.ts';
 import {
   isReversedInFull,
   mayBeLost,
+  newReversals,
+  reversalChanges,
   withLookAlikes,
   withProviderReversals,
 } from '../paying/mergeReversals.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
-import { changeByPayment } from '../paying/recordFoundPayment.ts';
-import { newReversals, reversalChanges } from '../paying/reversalChanges.ts';
+import { decideDecline, type SettlementPolicy } from '../paying/settlement.ts';
 
 /** What the provider's view of a payment means for its invoice. */
 export type ProgressDecision =
@@ -77,7 +77,7 @@ export function decideProgress(
   /** A payment that the invoice knows nothing of. */
   function ofUnpaid(): ProgressDecision {
     if (ownershipOf(found, invoice) === 'unclear') return parked(unclearReason(found, invoice));
-    const view = viewOf(found, invoice.amountMinor);
+    const view = asLookUp(found, invoice.amountMinor);
     if (view.kind === 'reversed') return noted('looked up', view.message);
     if (wasVoided(invoice)) {
       const how = view.kind === 'found' ? 'has succeeded' : 'is in progress';

@@ -126,6 +126,18 @@ describe('process-invoices', () => {
     },
   );
 
+  test('a process that has not looked at the pause yet looks before it claims', async () => {
+    const [like] = await world.stored('00', stored.slice(0, 1));
+    const { claim: _, ...invoice } = { ...like, id: 'first-look', status: 'pending', attempts: 0 };
+    await world.container.items.create({ ...invoice, actionableAt: '2026-01-01T00:00:00.000Z' });
+    let seen = false;
+    const look = async () => {
+      seen = true;
+    };
+    const { done } = await work(sends, { look, gate: () => (seen ? 'open' : 'unknown') });
+    expect(done.map(({ counts }) => counts.claimed)).toEqual([1]);
+  });
+
   test('it stops claiming once no message gets through', async () => {
     const { container } = world;
     const due = Array.from({ length: 30 }, (_, n) => `jam-${n}`);

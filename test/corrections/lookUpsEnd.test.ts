@@ -1,6 +1,6 @@
 // Look-ups that one of Stripe's two ways cannot answer: each invoice still has a call that ends its state.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { callsOverMs } from '../../src/paying/callsOver.ts';
+import { callsOverMs } from '../../src/paying/payingPolicy.ts';
 import { correctedInvoices } from '../support/correctedInvoices.ts';
 import { longPayments } from '../support/longPayments.ts';
 

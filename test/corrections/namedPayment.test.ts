@@ -6,7 +6,7 @@ import { eventItem } from '../../src/events/eventItems.ts';
 import { paymentEventStage } from '../../src/events/eventStage.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { retryPiece } from '../../src/ops/bulk/bulkInvoices.ts';
-import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
+import { stripeClient } from '../../src/stripe/stripeClient.ts';
 import { day, longPayments } from '../support/longPayments.ts';
 
 let app: Awaited<ReturnType<typeof longPayments>>;

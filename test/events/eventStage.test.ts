@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { eventItem } from '../../src/events/eventItems.ts';
 import { EventPutOff, paymentEventStage } from '../../src/events/eventStage.ts';
 import type { Invoice, InvoiceStatus } from '../../src/invoice/invoice.ts';
-import type { EventHint } from '../../src/paying/providerEvents.ts';
-import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
-import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
+import type { EventHint } from '../../src/paying/paymentProvider.ts';
+import { stripeClient } from '../../src/stripe/stripeClient.ts';
+import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { day, longPayments } from '../support/longPayments.ts';
 import { unpaced } from '../support/unpaced.ts';
 

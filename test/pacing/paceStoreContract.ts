@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { PaceStore } from '../../src/pacing/paceStore.ts';
+import type { PaceStore } from '../../src/pacing/schedule.ts';
 import { newSchedule } from '../../src/pacing/schedule.ts';
 
 /** How a store of schedules behaves. `open` gives an empty one. */

@@ -1,9 +1,15 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StoreAway } from '../../src/documents/storeAway.ts';
-import { cosmosPauseStore } from '../../src/pacing/cosmosPauseStore.ts';
+import { cosmosPauseStore } from '../../src/pacing/cosmosPaceStore.ts';
 import { createPacer } from '../../src/pacing/pacer.ts';
-import { inForce, type Pause, type PauseStore, pausedWithinMs, watchPause } from '../../src/pacing/pause.ts';
+import {
+  inForce,
+  type PauseOrder,
+  type PauseStore,
+  pausedWithinMs,
+  watchPause,
+} from '../../src/pacing/pause.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { memoryPauseStore } from '../memory/memoryPauseStore.ts';
 import { anInstance } from '../support/anInstance.ts';
@@ -11,7 +17,7 @@ import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 const at = '2026-01-01T12:00:00.000Z';
-const pause: Pause = { reason: 'the provider is down', by: 'ada', at };
+const pause: PauseOrder = { reason: 'the provider is down', by: 'ada', at };
 const resumed = { at: '2026-01-01T13:00:00.000Z', by: 'bob' };
 
 describe('a pause', () => {
@@ -117,7 +123,7 @@ describe('a process that watches the pause', () => {
           const clock = virtualClock();
           const outside = { delayMs: 0, fault: undefined as Error | undefined };
           let ordered = Number.POSITIVE_INFINITY;
-          const stored: { pause?: Pause } = {};
+          const stored: { pause?: PauseOrder } = {};
           const watch = watchPause(
             {
               async read() {

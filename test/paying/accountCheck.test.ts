@@ -1,11 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startPayments } from '../../local/stripe/index.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
-import { checkedAccount } from '../../src/paying/accountCheck.ts';
-import { accountRecord } from '../../src/paying/accountRecord.ts';
+import { accountRecord, checkedAccount } from '../../src/paying/accountCheck.ts';
 import type { AccountAnswer, RateLimited } from '../../src/paying/paymentProvider.ts';
-import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
+import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';

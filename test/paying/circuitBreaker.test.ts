@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { circuitBreaker } from '../../src/paying/circuitBreaker.ts';
+import { circuitBreaker } from '../../src/paying/pacedProvider.ts';
 import type { ChargeOutcome, FoundPayment, RateLimited } from '../../src/paying/paymentProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';

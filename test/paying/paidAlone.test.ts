@@ -8,11 +8,15 @@ import { decideVoid } from '../../src/corrections/decideVoid.ts';
 import { retried } from '../../src/corrections/retryChanges.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
-import { BatchUnfinished } from '../../src/paying/batchResult.ts';
-import { createPayBatch } from '../../src/paying/payBatch.ts';
+import {
+  BatchUnfinished,
+  createPayBatch,
+  firstParts,
+  partsToRepeat,
+  startPart,
+} from '../../src/paying/payBatch.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome, NotCalled } from '../../src/paying/paymentProvider.ts';
-import { firstParts, partsToRepeat, startPart } from '../../src/paying/startAndSettle.ts';
 import { aClaimedInvoice } from '../support/anInvoice.ts';
 import { minute, type PayingWorld, payingWorld, watchedProvider } from '../support/payingWorld.ts';
 

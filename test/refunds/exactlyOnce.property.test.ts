@@ -6,7 +6,7 @@ import { followUpsOf } from '../../src/followUps/followUps.ts';
 import { webhookFollowUp } from '../../src/followUps/webhook.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
+import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
 import { refundInvoice } from '../../src/refunds/refundInvoice.ts';
 import { NotRefunded, refundStage } from '../../src/refunds/refundStage.ts';
 import { trackPayment } from '../../src/tracking/trackPayment.ts';

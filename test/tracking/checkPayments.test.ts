@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CancelOutcome, PaymentProgress, RetrievedPayment } from '../../src/paying/paymentProvider.ts';
-import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
+import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { checkPayments } from '../../src/tracking/checkPayments.ts';
 import { trackPayment } from '../../src/tracking/trackPayment.ts';
 import { day, longPayments } from '../support/longPayments.ts';

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Invoice, invoiceStatuses } from '../../src/invoice/invoice.ts';
 import { movementsOf } from '../../src/invoice/store/movements.ts';
-import { defaultSettlementPolicy as policy } from '../../src/paying/decideSettlement.ts';
 import { noReversals } from '../../src/paying/mergeReversals.ts';
 import type {
   PaymentProgress,
   ProviderPayment,
   ProviderReversals,
 } from '../../src/paying/paymentProvider.ts';
+import { defaultSettlementPolicy as policy } from '../../src/paying/settlement.ts';
 import { decideProgress } from '../../src/tracking/decideProgress.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 

@@ -6,7 +6,7 @@ import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { NotifyFailed } from '../../src/followUps/webhook.ts';
 import { LockTimeout, workItemLockKey } from '../../src/locking/index.ts';
 import { sendToQueue } from '../../src/outbox/storageQueueDestination.ts';
-import { NotReconciled } from '../../src/paying/lookUpInvoice.ts';
+import { NotReconciled } from '../../src/paying/reconciliation.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { cosmosEffects } from '../../src/workItems/cosmosEffects.ts';
 import { longestRefusedMs } from '../../src/workItems/decidePostponement.ts';

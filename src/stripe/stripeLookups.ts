@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
-import { atRisk, goneBack } from '../../invoice/reversals.ts';
-import { foundAmong, movesMoney } from '../foundPayment.ts';
-import { noReversals } from '../mergeReversals.ts';
+import { atRisk, goneBack } from '../invoice/reversals.ts';
+import { foundAmong, movesMoney } from '../paying/foundPayment.ts';
+import { noReversals } from '../paying/mergeReversals.ts';
 import type {
   FoundPayment,
   PaymentProvider,
@@ -10,9 +10,9 @@ import type {
   RateLimited,
   RetrievedPayment,
   SoughtPayment,
-} from '../paymentProvider.ts';
-import { isMissing, rateLimited, silentAfter } from './classifyStripe.ts';
-import { inTime } from './stripeClient.ts';
+} from '../paying/paymentProvider.ts';
+import { withTimeOut } from './stripeClient.ts';
+import { isMissing, rateLimited, silentAfter } from './stripeErrors.ts';
 import { paymentFrom, progressOf, reversalsFrom } from './stripeIntent.ts';
 
 /** Payments of one customer that a look-up reads at most. */
@@ -31,7 +31,7 @@ export function stripeLookups(
 ): Required<Pick<PaymentProvider, 'find' | 'retrieve'>> {
   return {
     async find(sought) {
-      return inTime<FoundPayment | RateLimited>(timeoutMs, async () => {
+      return withTimeOut<FoundPayment | RateLimited>(timeoutMs, async () => {
         const seen: ProviderPayment[] = [];
         let noCustomer: 'deleted' | 'unknown' | undefined;
         let failure: { error: unknown } | undefined;
@@ -59,7 +59,7 @@ export function stripeLookups(
     },
 
     async retrieve(paymentId, deployment) {
-      return inTime<RetrievedPayment | RateLimited>(timeoutMs, async () => {
+      return withTimeOut<RetrievedPayment | RateLimited>(timeoutMs, async () => {
         try {
           return await readPayment(stripe, paymentId, deployment);
         } catch (error) {

@@ -28,7 +28,7 @@ const callSignal = new AsyncLocalStorage<AbortSignal>();
  * resolves a name, connects, waits or reads; each later one fails at once. The outcome is then unknown, whatever `work` made
  * of that. There is no other time-out.
  */
-export async function inTime<T>(
+export async function withTimeOut<T>(
   timeoutMs: number,
   work: () => Promise<T>,
 ): Promise<T | { kind: 'unknown'; message: string }> {
@@ -38,7 +38,7 @@ export async function inTime<T>(
   return { kind: 'unknown', message: `the provider had not answered in full after ${timeoutMs} ms` };
 }
 
-/** Stripe's own client, set up to make each request once. A request outside `inTime` has a time-out of its own. */
+/** Stripe's own client, set up to make each request once. A request outside `withTimeOut` has a time-out of its own. */
 export function stripeClient({ secretKey, apiBase, timeoutMs, lookup }: StripeOptions): Stripe {
   const { hostname: host, port, protocol } = new URL(apiBase);
   const secure = protocol === 'https:';

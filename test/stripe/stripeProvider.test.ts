@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type Charge, startPayments } from '../../../local/stripe/index.ts';
-import type { ChargeRequest } from '../../../src/paying/paymentProvider.ts';
-import { stripeClient } from '../../../src/paying/stripe/stripeClient.ts';
-import { stripeProvider } from '../../../src/paying/stripe/stripeProvider.ts';
+import { type Charge, startPayments } from '../../local/stripe/index.ts';
+import type { ChargeRequest } from '../../src/paying/paymentProvider.ts';
+import { stripeClient } from '../../src/stripe/stripeClient.ts';
+import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 
 const payments = await startPayments({ searchLagMs: 0 });
 afterAll(() => payments.stop());
