@@ -80,7 +80,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
           countOutcomes(counts);
           return { counts, lost: error.message };
         }
-        if (error instanceof MaybePaused) return { counts: {}, stop: error.message };
+        if (error instanceof MaybePaused) return { counts: {}, held: error.message };
         work.leaveOut();
         return { counts: {}, failed: `shard ${work.shard}: ${errorText(error)}` };
       }

@@ -9,7 +9,6 @@ export {
   defineJob,
   type GroupRun,
   type Job,
-  OnHold,
   Pause,
   type Processed,
 } from '../runs/job.ts';

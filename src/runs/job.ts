@@ -10,6 +10,8 @@ export interface Processed {
   failed?: string;
   /** Why the group should not go on now: more work would only pile up. The next run goes on. */
   stop?: string;
+  /** Why the group ends although nothing has failed: its job is on hold. The next run goes on. */
+  held?: string;
   /** How it was noticed that somebody else has the group's lease. */
   lost?: string;
 }
@@ -20,15 +22,6 @@ export class Pause {
 
   constructor(ms: number) {
     this.ms = ms;
-  }
-}
-
-/** In place of a piece of work: the group ends here, because its job is on hold. The next run goes on. */
-export class OnHold {
-  readonly reason: string;
-
-  constructor(reason: string) {
-    this.reason = reason;
   }
 }
 
@@ -64,7 +57,7 @@ export interface Job<Work = unknown> {
   readonly name: string;
   readonly groups: readonly string[];
   /** Finds the work of a group, piece by piece. It reads only: a dry run uses it too, and must not be made to wait. */
-  plan(group: string, options: { dryRun: boolean; run?: RunSoFar }): AsyncIterable<Work | Pause | OnHold>;
+  plan(group: string, options: { dryRun: boolean; run?: RunSoFar }): AsyncIterable<Work | Pause>;
   /** Does one piece of work and says what it did. May throw `LeaseLost` or `FencedOut`, which ends the group. */
   process(work: Work, run: GroupRun): Promise<Processed>;
   /**

@@ -5,7 +5,7 @@ import type { Instance } from '../platform/instance.ts';
 import { TimeIsUp } from '../platform/stopping.ts';
 import { metric } from '../platform/telemetry.ts';
 import { inSpan, type SpanEnd } from '../platform/tracing.ts';
-import { type Counts, type Job, OnHold, Pause, type Processed } from './job.ts';
+import { type Counts, type Job, Pause, type Processed } from './job.ts';
 import { addCounts, type GroupRecord } from './runRecord.ts';
 
 /** Minimum milliseconds between two reports of a group. Records are for people; the work does not need them. */
@@ -90,11 +90,6 @@ export async function runGroup(
           if (!goOn) return { status: 'failed', ...owner, counts, reason: 'the run was ended' };
           reportedAt = clock.monotonic();
         }
-        if (piece instanceof OnHold) {
-          const { reason } = piece;
-          if (failure !== undefined) return { status: 'failed', ...owner, counts, reason: failure };
-          return { status: 'partial', ...owner, counts, reason };
-        }
         if (piece instanceof Pause) {
           await pause(piece);
           continue;
@@ -114,6 +109,11 @@ export async function runGroup(
         unfinished = {};
         failure ??= done.failed;
         if (done.lost !== undefined) return { status: 'lost', ...owner, counts, reason: done.lost };
+        if (done.held !== undefined) {
+          lease.assertHeld();
+          if (failure !== undefined) return { status: 'failed', ...owner, counts, reason: failure };
+          return { status: 'partial', ...owner, counts, reason: done.held };
+        }
         if (done.stop !== undefined) {
           // A process that stood still loses its connections and its lease: then the lease is the reason.
           lease.assertHeld();
@@ -137,7 +137,7 @@ export async function runGroup(
 
   /** Only JSON comes back from a record; what is to be waited for is no work. */
   function inHand(piece: unknown): Pick<GroupRecord, 'inHand'> {
-    const keep = job.keepsPiece === true && !dryRun && !(piece instanceof Pause || piece instanceof OnHold);
+    const keep = job.keepsPiece === true && !dryRun && !(piece instanceof Pause);
     return keep ? { inHand: z.json().parse(piece) } : {};
   }
 

@@ -6,7 +6,7 @@ import { newFence } from '../../src/locking/fence.ts';
 import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { createSender } from '../../src/outbox/sender.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
-import { type Counts, type GroupRun, OnHold, Pause, type Processed } from '../../src/runs/job.ts';
+import { type Counts, type GroupRun, Pause, type Processed } from '../../src/runs/job.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { followUpsForTests, hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { fastPayments, plentyOfRoom } from '../support/plentyOfRoom.ts';
@@ -55,11 +55,11 @@ async function work(dispatcher: Dispatcher = sends, pause = plentyOfRoom.pause) 
   const done: Processed[] = [];
   const previews: Counts[] = [];
   for await (const piece of job.plan('0', { dryRun: false })) {
-    if (piece instanceof Pause || piece instanceof OnHold) throw new Error('there is room, and no pause');
+    if (piece instanceof Pause) throw new Error('there is room, and no pause');
     previews.push(job.preview?.(piece) ?? {});
     const one = await job.process(piece, run);
     done.push(one);
-    if (one.stop !== undefined || one.lost !== undefined) break;
+    if (one.stop !== undefined || one.held !== undefined || one.lost !== undefined) break;
   }
   return { done, previews, telemetry };
 }
@@ -104,7 +104,7 @@ describe('process-invoices', () => {
     const previewed = await Array.fromAsync(job.plan('0', { dryRun: true }));
     expect(previewed.map((piece) => job.preview?.(piece))).toEqual([{ claimed: 3 }]);
     expect((await work(sends, { look: async () => {}, gate: () => 'paused' })).done).toEqual([
-      { counts: {}, stop: 'payments are paused, or it is not known whether they are' },
+      { counts: {}, held: 'payments are paused, or it is not known whether they are' },
     ]);
     expect((await world.stored('00', due)).every(({ status }) => status === 'pending')).toBe(true);
     expect((await work()).done.map(({ counts }) => counts.claimed)).toEqual([3]);
@@ -118,7 +118,7 @@ describe('process-invoices', () => {
       await world.container.items.create({ ...invoice, actionableAt: '2026-01-01T00:00:00.000Z' });
       const { done } = await work(sends, { look: async () => {}, gate: () => gate });
       expect(done).toEqual([
-        { counts: {}, stop: 'payments are paused, or it is not known whether they are' },
+        { counts: {}, held: 'payments are paused, or it is not known whether they are' },
       ]);
       const [left] = await world.stored('00', [`slow-${gate}`]);
       expect(left?.status).toBe('pending');
