@@ -7,15 +7,19 @@ import { StoreAway } from '../src/documents/documentStore.ts';
 import { followUpsOf } from '../src/invoice/followUps.ts';
 import { type Invoice, wasVoided } from '../src/invoice/invoice.ts';
 import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
-import { defaultSettlementPolicy as settlement } from '../src/paying/decideSettlement.ts';
-import { movesMoney, ownershipOf } from '../src/paying/foundPayment.ts';
+import {
+  movesMoney,
+  ownershipOf,
+  type PaymentFound,
+  recordFoundPayment,
+} from '../src/paying/foundPayment.ts';
 import { noReversals } from '../src/paying/mergeReversals.ts';
 import type { ProviderPayment } from '../src/paying/paymentProvider.ts';
-import { type PaymentFound, recordFoundPayment } from '../src/paying/recordFoundPayment.ts';
-import { paymentFrom } from '../src/paying/stripe/stripeIntent.ts';
-import { stripeLookups } from '../src/paying/stripe/stripeLookups.ts';
+import { defaultSettlementPolicy as settlement } from '../src/paying/settlement.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { noTelemetry } from '../src/platform/telemetry.ts';
+import { paymentFrom } from '../src/stripe/stripeIntent.ts';
+import { stripeLookups } from '../src/stripe/stripeLookups.ts';
 
 /** The actor in an invoice's timeline. */
 const by = 'after-restore';

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { trackPayment } from '../../src/after/trackPayment.ts';
 import { followUpsOf } from '../../src/invoice/followUps.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
-import { stripeAmount } from '../../src/invoice/stripeAmount.ts';
-import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
-import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
-import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
+import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
 import type { Instance } from '../../src/platform/instance.ts';
+import { stripeAmount } from '../../src/stripe/stripeAmount.ts';
+import { stripeClient } from '../../src/stripe/stripeClient.ts';
+import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { unpaced } from '../../test/support/unpaced.ts';
 import { fateOf, numbered } from './invoices.ts';
 

@@ -1,8 +1,8 @@
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { callsOverAt } from '../paying/callsOver.ts';
-import { changeByPayment } from '../paying/recordFoundPayment.ts';
+import { changeByPayment } from '../paying/foundPayment.ts';
+import { callsOverAt } from '../paying/payingPolicy.ts';
 import { checkProvider, onceCallsAreOver, type ProviderView } from './checkProvider.ts';
 import { type AfterParts, type Recorded, type RecordParts, record } from './record.ts';
 

@@ -9,17 +9,17 @@ import {
   wasVoided,
 } from '../invoice/invoice.ts';
 import { atRisk, goneBack, nextCheckAt, reversalsOf, withReversals } from '../invoice/reversals.ts';
-import { decideDecline, type SettlementPolicy } from '../paying/decideSettlement.ts';
-import { movesMoney, ownershipOf, unclearReason, viewOf } from '../paying/foundPayment.ts';
+import { asLookUp, changeByPayment, movesMoney, ownershipOf, unclearReason } from '../paying/foundPayment.ts';
 import {
   isReversedInFull,
   mayBeLost,
+  newReversals,
+  reversalChanges,
   withLookAlikes,
   withProviderReversals,
 } from '../paying/mergeReversals.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
-import { changeByPayment } from '../paying/recordFoundPayment.ts';
-import { newReversals, reversalChanges } from '../paying/reversalChanges.ts';
+import { decideDecline, type SettlementPolicy } from '../paying/settlement.ts';
 import type { Recorded } from './record.ts';
 
 /** What the provider's view of a payment means for its invoice. */
@@ -72,7 +72,7 @@ export function decideProgress(
   /** A payment that the invoice knows nothing of. */
   function ofUnpaid(): ProgressDecision {
     if (ownershipOf(found, invoice) === 'unclear') return parked(unclearReason(found, invoice));
-    const view = viewOf(found, invoice.amountMinor);
+    const view = asLookUp(found, invoice.amountMinor);
     if (view.kind === 'reversed') return noted(lookedUp, view.message);
     if (wasVoided(invoice)) {
       const how = view.kind === 'found' ? 'has succeeded' : 'is in progress';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { eventStage } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
-import { type EventHint, eventHints, type ProviderEvent } from '../paying/providerEvents.ts';
+import { type EventHint, eventHints, type ProviderEvent } from '../paying/paymentProvider.ts';
 import { NotNow } from '../workItems/nextTry.ts';
 import { defineStage, type Effect, type Stage, type WorkItem } from '../workItems/workItem.ts';
 import type { AfterParts } from './record.ts';

@@ -2,9 +2,8 @@ import pLimit from 'p-limit';
 import { StoreAway } from '../documents/documentStore.ts';
 import type { Lease } from '../locking/index.ts';
 import type { Pacer } from '../pacing/pacer.ts';
-import type { PauseWatch } from '../pacing/pause.ts';
-import { turnWithinMs } from '../paying/pacedProvider.ts';
-import type { EventPage, EventQuery, ProviderEvent, ProviderEvents } from '../paying/providerEvents.ts';
+import { noTurn, turnWithinMs } from '../paying/pacedProvider.ts';
+import type { EventPage, EventQuery, ProviderEvent, ProviderEvents } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
 import { type WorkItem, workItemMessages } from '../workItems/workItem.ts';
@@ -44,10 +43,8 @@ export interface EventListParts {
   cursor: EventCursor;
   /** Puts a text on the queue of work items. */
   send: (text: string) => Promise<void>;
-  /** For every page but the first of a tick: one call in half a minute needs no turn. */
+  /** For every page. While payments are paused none has a turn. */
   pacer: Pick<Pacer, 'turn'>;
-  /** Asked before that first page: the lock and the cursor may have taken minutes since the tick began. */
-  pause: Pick<PauseWatch, 'why'>;
   /**
    * True for an event that the webhook has brought and that has been looked into. The list is then read once an hour, for the
    * others. Absent: there is no webhook, and the list is read at every tick.
@@ -75,7 +72,6 @@ export function createReadEventList({
   cursor,
   send,
   pacer,
-  pause,
   isDone,
   instance: { clock, telemetry, log },
 }: EventListParts): (lease: Pick<Lease, 'assertHeld'>, signal: AbortSignal) => Promise<EventsRead> {
@@ -130,8 +126,8 @@ export function createReadEventList({
     const found: ProviderEvent[] = [];
     let latest = query.from;
     let after: string | undefined;
-    for (let inTurn = !isFirst; ; inTurn = true) {
-      const page = await list({ ...query, ...(after === undefined ? {} : { after }) }, inTurn);
+    for (;;) {
+      const page = await list({ ...query, ...(after === undefined ? {} : { after }) });
       if (page.kind !== 'page') return { kind: 'notListed', message: page.message };
       found.push(...page.events);
       latest = Math.max(latest, page.latest ?? 0);
@@ -141,17 +137,12 @@ export function createReadEventList({
     }
   }
 
-  async function list(
-    query: EventQuery,
-    inTurn: boolean,
-  ): Promise<EventPage | { kind: 'away'; message: string }> {
-    const paused = inTurn ? undefined : await pause.why();
-    if (paused !== undefined) return { kind: 'away', message: paused };
-    const turn = inTurn ? await pacer.turn(clock.monotonic() + turnWithinMs, 'last') : undefined;
-    if (inTurn && turn === undefined) return { kind: 'away', message: 'the turn of the call did not come' };
+  async function list(query: EventQuery): Promise<EventPage | { kind: 'away'; message: string }> {
+    const turn = await pacer.turn(clock.monotonic() + turnWithinMs, 'last');
+    if (turn === undefined) return { kind: 'away', message: noTurn };
     const page = await events.list(query);
-    if (page.kind === 'rateLimited' && page.overRate) turn?.refused(page.retryAfterMs);
-    else turn?.answered();
+    if (page.kind === 'rateLimited' && page.overRate) turn.refused(page.retryAfterMs);
+    else turn.answered();
     return page.kind === 'page' ? page : { kind: 'away', message: page.message };
   }
 

@@ -1,10 +1,10 @@
-import type { ReadSignedEvent } from '../paying/providerEvents.ts';
-import { stripeSignedEvents } from '../paying/stripe/stripeEvents.ts';
+import type { ReadSignedEvent } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import { type RequestBody, wholeBody } from '../platform/wholeBody.ts';
+import { stripeSignedEvents } from '../stripe/stripeEvents.ts';
 import type { Effects, WorkItem } from '../workItems/workItem.ts';
 import { eventItem } from './eventStage.ts';
 import { createReadEventList, type EventListParts } from './readEventList.ts';

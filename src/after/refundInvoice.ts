@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { type Refund, reversalsOf, withReversals } from '../invoice/reversals.ts';
-import { stripeAmount } from '../invoice/stripeAmount.ts';
 import { mayBeLost } from '../paying/mergeReversals.ts';
+import { stripeAmount } from '../stripe/stripeAmount.ts';
 import { type Recorded, type RecordParts, record } from './record.ts';
 
 /** What a person asks for. */

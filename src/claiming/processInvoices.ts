@@ -4,22 +4,14 @@ import { shardsOfGroup } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { FencedOut, LeaseLost } from '../locking/index.ts';
 import { type ClaimRoom, createClaimRoom, type RoomPolicy, unlimitedRoom } from '../pacing/claimRoom.ts';
-import type { PaceStore } from '../pacing/paceStore.ts';
 import type { PauseWatch } from '../pacing/pause.ts';
+import type { PaceStore } from '../pacing/schedule.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { jobNames, paceLimits } from '../platform/azureNames.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
-import {
-  defineJob,
-  type GroupRun,
-  Halt,
-  Idle,
-  type Job,
-  type Processed,
-  type RunCounts,
-} from '../runs/job.ts';
+import { defineJob, type GroupRun, Idle, type Job, type Processed, type RunCounts } from '../runs/job.ts';
 import { claimBatch, decideClaim } from './claimBatch.ts';
 
 type Claim = Extract<ClaimWork, { kind: 'claim' }>;
@@ -36,7 +28,7 @@ export interface ProcessInvoicesParts {
   /** The schedule of the payments, by which the claims keep to what can be paid soon. */
   pace: PaceStore;
   /** While payments are paused nothing is claimed. */
-  pause: Pick<PauseWatch, 'why' | 'gate'>;
+  pause: Pick<PauseWatch, 'look' | 'gate'>;
   followUps: FollowUps;
   instance: Instance;
   /** Asked before anything is planned. @throws {ShardsChanged} */
@@ -71,14 +63,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
           pageSize: batchSize * batchesPerPage,
         },
       );
-      for await (const piece of due) {
-        const why = dryRun ? undefined : await pause.why();
-        if (why !== undefined) {
-          yield new Halt(why);
-          return;
-        }
-        yield piece;
-      }
+      yield* due;
     },
 
     async process(work, run) {
@@ -92,7 +77,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
           countOutcomes(counts);
           return { counts, lost: error.message };
         }
-        if (error instanceof MaybePaused) return { counts: {}, stop: error.message };
+        if (error instanceof MaybePaused) return { counts: {}, held: error.message };
         work.leaveOut();
         return { counts: {}, failed: `shard ${work.shard}: ${errorText(error)}` };
       }
@@ -111,6 +96,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
   });
 
   async function claimPiece({ shard, invoices: read }: Claim, run: GroupRun): Promise<Processed> {
+    await pause.look();
     const { key, fence } = run.lease;
     const lease = { key, fence, assertHeld: () => assertMayClaim(run) };
     const claimed = await claimBatch({ ...parts, ...policy }, shard, read, { ...run, lease });
@@ -122,7 +108,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
     return { counts: { ...counts }, stop: `payment commands cannot be sent: ${unsent}` };
   }
 
-  /** Asked before each try: a slow store may have let more time pass since the plan than a pause leaves. */
+  /** Asked before each try: a slow store may have let more time pass since the look than a pause leaves. */
   function assertMayClaim({ lease }: GroupRun): void {
     lease.assertHeld();
     if (pause.gate() !== 'open')

@@ -6,7 +6,6 @@
 export {
   defineJob,
   type GroupRun,
-  Halt,
   Idle,
   type Job,
   type Processed,

@@ -1,7 +1,7 @@
 import { type InvoiceStore, overdueMs } from '../invoice/store/invoiceStore.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
-import type { PaceStore } from '../pacing/paceStore.ts';
 import { inForce, type PauseStore } from '../pacing/pause.ts';
+import type { PaceStore } from '../pacing/schedule.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';

@@ -84,7 +84,7 @@ export function waitingOf({
   }
 }
 
-/** The timeline says why a payment is tried again (paying/planSettlement.ts). */
+/** The timeline says why a payment is tried again (paying/settlement.ts). */
 function retryReason(last: StoredEntry | undefined): string | undefined {
   if (last === undefined || !last.what.startsWith('retry: ')) return undefined;
   return typeof last.reason === 'string' ? `${last.what}: ${last.reason}` : last.what;

@@ -10,6 +10,8 @@ export interface Processed {
   failed?: string;
   /** Reason for the group to end here: more work would only pile up. The next run goes on. */
   stop?: string;
+  /** Reason for which the group ends although nothing has failed: its job is on hold. The next run goes on. */
+  held?: string;
   /** Sign that somebody else has the group's lease. */
   lost?: string;
 }
@@ -20,15 +22,6 @@ export class Idle {
 
   constructor(ms: number) {
     this.ms = ms;
-  }
-}
-
-/** In place of a piece of work: the group ends here, because its job is on hold. The next run goes on. */
-export class Halt {
-  readonly reason: string;
-
-  constructor(reason: string) {
-    this.reason = reason;
   }
 }
 
@@ -62,7 +55,7 @@ export interface Job<Work = unknown> {
   readonly name: string;
   readonly groups: readonly string[];
   /** Finds the work of a group, piece by piece. It reads only: a dry run uses it too, and must not be made to wait. */
-  plan(group: string, options: { dryRun: boolean; run?: RunSoFar }): AsyncIterable<Work | Idle | Halt>;
+  plan(group: string, options: { dryRun: boolean; run?: RunSoFar }): AsyncIterable<Work | Idle>;
   /** Does one piece of work and says what it did. May throw `LeaseLost` or `FencedOut`, which ends the group. */
   process(work: Work, run: GroupRun): Promise<Processed>;
   /**

@@ -5,7 +5,7 @@ import type { Instance } from '../platform/instance.ts';
 import { TimeIsUp } from '../platform/stopping.ts';
 import { metric } from '../platform/telemetry.ts';
 import { inSpan, type SpanEnd } from '../platform/tracing.ts';
-import { Halt, Idle, type Job, type Processed, type RunCounts } from './job.ts';
+import { Idle, type Job, type Processed, type RunCounts } from './job.ts';
 import { addCounts, type GroupRecord } from './runRecord.ts';
 
 /** Minimum milliseconds between two reports of a group. Records are for people; the work does not need them. */
@@ -87,11 +87,6 @@ export async function runGroup(
           if (!goOn) return { status: 'failed', ...owner, counts, reason: 'the run was ended' };
           reportedAt = clock.monotonic();
         }
-        if (piece instanceof Halt) {
-          const { reason } = piece;
-          if (failure !== undefined) return { status: 'failed', ...owner, counts, reason: failure };
-          return { status: 'partial', ...owner, counts, reason };
-        }
         if (piece instanceof Idle) {
           await pause(piece);
           continue;
@@ -110,6 +105,11 @@ export async function runGroup(
         unfinished = {};
         failure ??= done.failed;
         if (done.lost !== undefined) return { status: 'lost', ...owner, counts, reason: done.lost };
+        if (done.held !== undefined) {
+          lease.assertHeld();
+          if (failure !== undefined) return { status: 'failed', ...owner, counts, reason: failure };
+          return { status: 'partial', ...owner, counts, reason: done.held };
+        }
         if (done.stop !== undefined) {
           // A process that stood still loses its connections and its lease: then the lease is the reason.
           lease.assertHeld();
@@ -133,7 +133,7 @@ export async function runGroup(
 
   /** Only JSON comes back from a record; what is to be waited for is no work. */
   function inHand(piece: unknown): Pick<GroupRecord, 'inHand'> {
-    const keep = job.keepsPiece === true && !dryRun && !(piece instanceof Idle || piece instanceof Halt);
+    const keep = job.keepsPiece === true && !dryRun && !(piece instanceof Idle);
     return keep ? { inHand: z.json().parse(piece) } : {};
   }
 

@@ -40,8 +40,7 @@ export function nextTry(
   error: unknown,
   { stages, now }: { stages: readonly Stage[]; now: number },
 ): NextTry | undefined {
-  if (error instanceof NewerVersion || error instanceof OnHold)
-    return { kind: 'putOff', message, delayMs: putOffMs };
+  if (error instanceof NewerVersion) return { kind: 'putOff', message, delayMs: putOffMs };
   if (!isNotNow(error)) return undefined;
   const { item } = readWorkItem(stages, message);
   const decision = decidePostponement(item.retry, { now, refused: error instanceof NotYet });
@@ -103,11 +102,6 @@ export class NotNow extends Error {
   override readonly name: string = 'NotNow';
 }
 
-/** A person has put this work on hold. It waits for as long as that takes, and no try of it counts. */
-export class OnHold extends NotNow {
-  override readonly name = 'OnHold';
-}
-
 /**
  * The receiver is there and refuses this work item. It may later, so the item is tried for a day.
  * Then a person should look at it.
@@ -124,16 +118,4 @@ export function isNotNow(error: unknown): boolean {
   // With a cause, the lock was not held elsewhere: its store gave no answer.
   const locksAway = error instanceof LockTimeout && error.cause !== undefined;
   return error instanceof NotNow || error instanceof StoreAway || locksAway;
-}
-
-/** The same stage, which does nothing while `whyHeld` gives a reason: its work items wait, and no try of them counts. */
-export function heldStage(stage: Stage, whyHeld: () => Promise<string | undefined>): Stage {
-  return {
-    ...stage,
-    async run(input, context) {
-      const why = await whyHeld();
-      if (why !== undefined) throw new OnHold(why);
-      return stage.run(input, context);
-    },
-  };
 }

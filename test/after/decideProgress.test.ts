@@ -4,13 +4,13 @@ import { decideProgress } from '../../src/after/decideProgress.ts';
 import { movementsOf } from '../../src/invoice/figures/counters.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
-import { defaultSettlementPolicy as policy } from '../../src/paying/decideSettlement.ts';
 import { noReversals } from '../../src/paying/mergeReversals.ts';
 import type {
   PaymentProgress,
   ProviderPayment,
   ProviderReversals,
 } from '../../src/paying/paymentProvider.ts';
+import { defaultSettlementPolicy as policy } from '../../src/paying/settlement.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
 const at = '2026-01-05T12:00:00.000Z';

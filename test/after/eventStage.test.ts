@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import type { InvoiceStatus } from '../../src/invoice/invoiceStatus.ts';
-import type { EventHint } from '../../src/paying/providerEvents.ts';
-import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
-import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
+import type { EventHint } from '../../src/paying/paymentProvider.ts';
+import { stripeClient } from '../../src/stripe/stripeClient.ts';
+import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { NotNow } from '../../src/workItems/nextTry.ts';
 import { day, longPayments } from '../support/longPayments.ts';
 import { unpaced } from '../support/unpaced.ts';

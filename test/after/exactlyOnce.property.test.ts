@@ -9,7 +9,7 @@ import { NoClearAnswer } from '../../src/documents/documentStore.ts';
 import { followUpsOf } from '../../src/invoice/followUps.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
+import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
 import { NotNow } from '../../src/workItems/nextTry.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { memoryDocuments } from '../memory/memoryDocuments.ts';

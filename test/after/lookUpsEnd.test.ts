@@ -1,8 +1,8 @@
 // Look-ups that one of Stripe's two ways cannot answer: each invoice still has a call that ends its state.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { callsOverMs } from '../../src/paying/callsOver.ts';
-import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
-import { stripeLookups } from '../../src/paying/stripe/stripeLookups.ts';
+import { callsOverMs } from '../../src/paying/payingPolicy.ts';
+import { stripeClient } from '../../src/stripe/stripeClient.ts';
+import { stripeLookups } from '../../src/stripe/stripeLookups.ts';
 import { correctedInvoices } from '../support/correctedInvoices.ts';
 import { longPayments } from '../support/longPayments.ts';
 import { unpaced } from '../support/unpaced.ts';

@@ -3,7 +3,7 @@ import type Stripe from 'stripe';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { refundInvoice, settleRefund } from '../../src/after/refundInvoice.ts';
 import { refundStage } from '../../src/after/refundStage.ts';
-import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
+import { stripeClient } from '../../src/stripe/stripeClient.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { day, longPayments } from '../support/longPayments.ts';
 import { minute } from '../support/payingWorld.ts';

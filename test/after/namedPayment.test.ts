@@ -7,7 +7,7 @@ import { voidInvoice } from '../../src/after/voidInvoice.ts';
 import { eventStage } from '../../src/invoice/followUps.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { retryPiece } from '../../src/ops/bulk/bulkInvoices.ts';
-import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
+import { stripeClient } from '../../src/stripe/stripeClient.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { day, longPayments } from '../support/longPayments.ts';
 

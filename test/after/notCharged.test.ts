@@ -3,7 +3,7 @@
  * id, by search and in its list, which shows a payment that the search does not know yet.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { callsOverMs } from '../../src/paying/callsOver.ts';
+import { callsOverMs } from '../../src/paying/payingPolicy.ts';
 import { correctedInvoices } from '../support/correctedInvoices.ts';
 import { day, longPayments } from '../support/longPayments.ts';
 import { hour } from '../support/payingWorld.ts';

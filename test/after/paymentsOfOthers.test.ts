@@ -2,9 +2,9 @@
 import type Stripe from 'stripe';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
-import type { EventHint } from '../../src/paying/providerEvents.ts';
-import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
+import type { EventHint } from '../../src/paying/paymentProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
+import { stripeClient } from '../../src/stripe/stripeClient.ts';
 import { day, longPayments } from '../support/longPayments.ts';
 
 let app: Awaited<ReturnType<typeof longPayments>>;

@@ -6,10 +6,11 @@ import { eventInput } from '../../src/after/eventStage.ts';
 import { createReadEventList, type EventCursor, type EventListParts } from '../../src/after/readEventList.ts';
 import { eventIntake } from '../../src/after/receiveEvent.ts';
 import { eventStage } from '../../src/invoice/followUps.ts';
-import type { EventQuery, ProviderEvents } from '../../src/paying/providerEvents.ts';
-import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
-import { stripeEvents } from '../../src/paying/stripe/stripeEvents.ts';
+import { noTurn } from '../../src/paying/pacedProvider.ts';
+import type { EventQuery, ProviderEvents } from '../../src/paying/paymentProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
+import { stripeClient } from '../../src/stripe/stripeClient.ts';
+import { stripeEvents } from '../../src/stripe/stripeEvents.ts';
 import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
 import { defineStage, itemsOf, workItemSchema } from '../../src/workItems/workItem.ts';
 import { memoryEffects } from '../memory/memoryEffects.ts';
@@ -85,7 +86,6 @@ function reader(changes: Partial<EventListParts> = {}) {
       for (const item of itemsOf(message) ?? [message]) queued.push(workItemSchema.parse(item).resourceId);
     },
     pacer: { turn: async () => turn },
-    pause: { why: async () => undefined },
     instance: anInstance({ clock }),
     ...changes,
     events,
@@ -114,17 +114,20 @@ describe('the list of events', () => {
   });
 
   test('is not asked for if payments were paused while the tick waited for its lock and its cursor', async () => {
-    let why: string | undefined;
+    let paused = false;
     const cursor = memoryCursor();
     const slow: EventCursor = {
       ...cursor,
       async read() {
-        why = 'payments are paused by ada: wrong amounts';
+        paused = true;
         return cursor.read();
       },
     };
-    const { tick, asked } = reader({ cursor: slow, pause: { why: async () => why } });
-    expect(await tick()).toEqual({ queued: 0, notListed: 'payments are paused by ada: wrong amounts' });
+    const { tick, asked } = reader({
+      cursor: slow,
+      pacer: { turn: async () => (paused ? undefined : turn) },
+    });
+    expect(await tick()).toEqual({ queued: 0, notListed: noTurn });
     expect(asked).toEqual([]);
   });
 
@@ -226,7 +229,6 @@ describe('beside a webhook', () => {
       cursor: changes.cursor ?? memoryCursor(),
       send: async (text) => void queue.push(JSON.parse(text)),
       pacer: { turn: async () => turn },
-      pause: { why: async () => undefined },
       instance,
     });
     const handled: string[] = [];

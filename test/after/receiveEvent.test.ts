@@ -1,7 +1,7 @@
 import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
 import { createReceiveEvent, mostEventBytes } from '../../src/after/receiveEvent.ts';
-import { stripeSignedEvents } from '../../src/paying/stripe/stripeEvents.ts';
+import { stripeSignedEvents } from '../../src/stripe/stripeEvents.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 

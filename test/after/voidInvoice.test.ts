@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { callsOverMs } from '../../src/paying/callsOver.ts';
+import { callsOverMs } from '../../src/paying/payingPolicy.ts';
 import { correctedInvoices } from '../support/correctedInvoices.ts';
 import { withBatch } from '../support/layerSwitches.ts';
 import { longPayments } from '../support/longPayments.ts';

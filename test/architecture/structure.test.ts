@@ -20,15 +20,16 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   workItems: ['platform', 'documents', 'locking'],
   runs: ['platform', 'documents', 'locking'],
   invoice: generic,
-  intake: [...generic, 'invoice'],
+  intake: [...generic, 'invoice', 'stripe'],
   reporting: [...generic, 'invoice'],
   archive: [...generic, 'invoice'],
   paying: [...generic, 'invoice'],
+  stripe: ['platform', 'invoice', 'paying'],
   claiming: [...generic, 'invoice', 'paying'],
-  after: [...generic, 'invoice', 'paying'],
+  after: [...generic, 'invoice', 'paying', 'stripe'],
   ops: [...generic, 'invoice', 'intake', 'after', 'reporting', 'archive'],
   dashboard: ['platform'],
-  settings: ['platform', 'paying'],
+  settings: ['platform', 'paying', 'stripe'],
   functions: ['payonce.ts', 'platform', 'runs', 'dashboard', 'archive', 'ops'],
   testing: ['platform', 'documents', 'locking', 'outbox'],
   library: [...generic, 'testing'],
@@ -114,7 +115,7 @@ test('one place runs transactions, and the write loop is the only caller but for
   expect(using('documents.transact(')).toEqual([
     'documents/writeUntilClear.ts',
     'locking/fence.ts',
-    'paying/accountRecord.ts',
+    'paying/accountCheck.ts',
   ]);
 });
 

@@ -6,7 +6,7 @@ import { idleApp } from '../../src/idleApp.ts';
 import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { disputeStatuses, refundStatuses } from '../../src/invoice/reversals.ts';
 import { outboxStatuses } from '../../src/outbox/outboxMessage.ts';
-import { reasonText } from '../../src/paying/circuitBreaker.ts';
+import { reasonText } from '../../src/paying/pacedProvider.ts';
 import { groupRecordSchema, runStatuses } from '../../src/runs/runRecord.ts';
 import { readSchedules } from '../../src/settings/readParts.ts';
 import { BadSettings } from '../../src/settings/settings.ts';

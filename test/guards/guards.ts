@@ -186,7 +186,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'none found twice, an hour apart, before a key that may have charged starts over',
-    file: 'src/paying/decideOldKey.ts',
+    file: 'src/paying/settlement.ts',
     from: 'if (now >= provenAt)',
     to: 'if (now > 0)',
     tests: 'test/paying/searchLag.test.ts',
@@ -194,7 +194,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'what a key stands for, kept when it starts over',
-    file: 'src/paying/decideOldKey.ts',
+    file: 'src/paying/settlement.ts',
     from: 'keyStartedOver(payment),',
     to: 'unusedKey(payment),',
     tests: 'test/paying/decideSettlement.test.ts',
@@ -330,10 +330,10 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'id of a payment that the search finds',
-    file: 'src/paying/stripe/stripeLookups.ts',
+    file: 'src/stripe/stripeLookups.ts',
     from: 'intent.metadata.invoiceId !== invoiceId ||',
     to: '',
-    tests: 'test/paying/stripe/stripeProvider.test.ts',
+    tests: 'test/stripe/stripeProvider.test.ts',
     caughtBy: 'never the payment of an id that differs only in case',
   },
   {
@@ -370,7 +370,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'time of an unconfirmed message lock',
-    file: 'src/paying/messageLock.ts',
+    file: 'src/paying/executePayments.ts',
     from: 'held: () => clock.monotonic() < heldUntil,',
     to: 'held: () => heldUntil > Number.NEGATIVE_INFINITY,',
     tests: 'test/paying/messageLock.test.ts',
@@ -402,7 +402,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a payment that is alive: neither declined nor unknown',
-    file: 'src/paying/stripe/stripeIntent.ts',
+    file: 'src/stripe/stripeIntent.ts',
     from: "    default:\n      return { kind: 'alive', state: intent.status };",
     to: "    default:\n      return { ...failureOf(intent), kind: 'failed' };",
     tests: 'test/after/checkPayments.test.ts',
@@ -450,7 +450,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a repeated answer is out of date once money has gone back',
-    file: 'src/paying/stripe/stripeProvider.ts',
+    file: 'src/stripe/stripeProvider.ts',
     from: "return replayed && outcome.kind === 'succeeded' ?",
     to: "return replayed && outcome.kind === 'declined' ?",
     tests: 'test/scripts/settleRestored.test.ts',
@@ -458,7 +458,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a payment method is stored only under the attempt that it is for',
-    file: 'src/paying/resolveMethod.ts',
+    file: 'src/paying/chargeUnderKey.ts',
     from: ' && claim.attempt === command.attempt',
     to: '',
     tests: 'test/paying/resolveMethod.test.ts',
@@ -466,7 +466,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'the stored payment method of a call that is made again',
-    file: 'src/paying/resolveMethod.ts',
+    file: 'src/paying/chargeUnderKey.ts',
     from: 'if (command.payment.unknownSince !== undefined) {',
     to: 'if (batchId === undefined) {',
     tests: 'test/paying/resolveMethod.test.ts',
@@ -474,7 +474,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'the default method that is stored with its key',
-    file: 'src/paying/resolveMethod.ts',
+    file: 'src/paying/chargeUnderKey.ts',
     from: 'if (invoice.payment.method !== undefined)',
     to: "if (invoice.id === '')",
     tests: 'test/paying/resolveMethod.test.ts',
@@ -482,7 +482,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'slots that nobody else has',
-    file: 'src/pacing/reserve.ts',
+    file: 'src/pacing/supply.ts',
     from: 'add: { ...counts, next: lengthMs },',
     to: 'add: counts,',
     tests: 'test/pacing/reserve.test.ts',
@@ -499,7 +499,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a 429 that is no failure of the provider',
-    file: 'src/paying/circuitBreaker.ts',
+    file: 'src/paying/pacedProvider.ts',
     from: "return kind === 'transient' ||",
     to: "return kind === 'transient' || kind === 'rateLimited' ||",
     tests: 'test/paying/circuitBreaker.test.ts',
@@ -507,7 +507,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'an attempt that was not made and does not count',
-    file: 'src/paying/decideSettlement.ts',
+    file: 'src/paying/settlement.ts',
     from: "reason: 'its turn to be called did not come in time, or payments were paused',\n        payment,\n        attempts: attempt - 1,",
     to: "reason: 'its turn to be called did not come in time, or payments were paused',\n        payment,\n        attempts: attempt,",
     tests: payTests,
@@ -523,7 +523,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'what is no word of the provider on the key, written by the latest delivery only',
-    file: 'src/paying/planSettlement.ts',
+    file: 'src/paying/settlement.ts',
     from: 'start === undefined ? [] : startedAs(start)',
     to: '[]',
     tests: 'test/paying/resolveMethod.test.ts',
@@ -555,7 +555,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'what was called before is paid alone',
-    file: 'src/paying/startAndSettle.ts',
+    file: 'src/paying/payBatch.ts',
     from: '(payment.unknownSince !== undefined) === wasCalled',
     to: '!wasCalled || payment === undefined',
     tests: 'test/paying/paidAlone.test.ts',
@@ -593,14 +593,6 @@ export const guards: readonly Guard[] = [
     to: '',
     tests: 'test/pacing/pause.test.ts',
     caughtBy: 'makes no call ten seconds after a pause, whatever the store and the process do',
-  },
-  {
-    name: 'a pause, asked before each claim',
-    file: 'src/claiming/processInvoices.ts',
-    from: 'const why = dryRun ? undefined : await pause.why();',
-    to: 'const why = dryRun ? undefined : undefined;',
-    tests: 'test/claiming/processInvoices.test.ts',
-    caughtBy: 'while payments are paused nothing is claimed, and a dry run still counts',
   },
   {
     name: 'a pause, looked at before each try of a claim',
@@ -709,7 +701,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'a part that has gone back leaves a charge one that was made',
     file: 'src/paying/foundPayment.ts',
-    inFunction: 'viewOf',
+    inFunction: 'asLookUp',
     body: `
       if (progress.kind === 'alive') return { kind: 'processing', paymentId, state: progress.state };
       if (reversals.refunds.length + reversals.disputes.length === 0) return { kind: 'found', paymentId };

@@ -6,8 +6,8 @@ import { checkCsvInvoice, checkJsonInvoice } from '../../src/intake/checkInvoice
 import { dayId, standingId } from '../../src/invoice/figures/counters.ts';
 import { followUpsOf } from '../../src/invoice/followUps.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import { recordFoundPayment } from '../../src/paying/foundPayment.ts';
 import { reconciliationFollowUp } from '../../src/paying/reconciliation.ts';
-import { recordFoundPayment } from '../../src/paying/recordFoundPayment.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { payonceCosmos } from '../support/payonceCosmos.ts';
 import { virtualClock } from '../support/virtualClock.ts';

@@ -27,7 +27,7 @@ import {
   type SendResult,
 } from '../../src/outbox/outboxMessage.ts';
 import { chargeUnderKey } from '../../src/paying/chargeUnderKey.ts';
-import { decideSettlement, defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
+import { repeated } from '../../src/paying/payBatch.ts';
 import { type PaymentBatch, type PaymentCommand, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type {
   ChargeOutcome,
@@ -36,9 +36,8 @@ import type {
   NotCalled,
   SoughtPayment,
 } from '../../src/paying/paymentProvider.ts';
-import { planSettlement } from '../../src/paying/planSettlement.ts';
 import { reconciliationFollowUp } from '../../src/paying/reconciliation.ts';
-import { repeated } from '../../src/paying/startAndSettle.ts';
+import { decideSettlement, defaultSettlementPolicy, planSettlement } from '../../src/paying/settlement.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 

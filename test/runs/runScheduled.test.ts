@@ -222,6 +222,26 @@ describe('runScheduled', () => {
     });
   });
 
+  test('a job that is on hold ends its group as partial: nothing has failed, and the next run goes on', async () => {
+    const { job, processed } = aJob({ '0': 3, '1': 1 });
+    const onHold: Job = {
+      ...job,
+      async process(piece, run) {
+        if (run.group === '0' && processed.includes('0:0'))
+          return { counts: {}, held: 'payments are paused' };
+        return job.process(piece, run);
+      },
+    };
+    const { runId } = await runScheduled(onHold, running(virtualLocks()));
+    expect(processed.toSorted()).toEqual(['0:0', '1:0']);
+    expect(await runs.read(job.name, runId)).toMatchObject({
+      groups: {
+        '0': { status: 'partial', counts: { done: 1 }, reason: 'payments are paused' },
+        '1': { status: 'completed' },
+      },
+    });
+  });
+
   test('if a piece asks to stop because the process was paused, the reason is the lost lease', async () => {
     const world = virtualLocks();
     const { job } = aJob({ '0': 3 });

@@ -9,7 +9,7 @@ import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.t
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import { chargeUnderKey } from '../../src/paying/chargeUnderKey.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
-import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
+import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { aClaimedInvoice, anInvoice } from '../support/anInvoice.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { unpaced } from '../support/unpaced.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { listLocks } from '../../src/locking/lockOperations.ts';
 import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
-import { messageLockMs } from '../../src/paying/messageLock.ts';
+import { messageLockMs } from '../../src/paying/executePayments.ts';
 import { blobContainers } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { isOpen, type RunRecord } from '../../src/runs/runRecord.ts';

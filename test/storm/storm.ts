@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type Stripe from 'stripe';
 import { freePorts } from '../../local/freePorts.ts';
 import { type Child, startChild } from '../../local/start/child.ts';
-import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
+import { stripeClient } from '../../src/stripe/stripeClient.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { removeFolder } from '../support/removeFolder.ts';
 import { type SeededRandom, seededRandom } from '../support/seededRandom.ts';

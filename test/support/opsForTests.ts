@@ -20,7 +20,7 @@ import type { OpsRequest } from '../../src/ops/http.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
 import type { OpsParts } from '../../src/ops/opsParts.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
-import { cosmosPauseStore } from '../../src/pacing/cosmosPauseStore.ts';
+import { cosmosPauseStore } from '../../src/pacing/cosmosPaceStore.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 import { jobNames } from '../../src/platform/azureNames.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';

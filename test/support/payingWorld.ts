@@ -10,14 +10,14 @@ import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.t
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import { sendingStore } from '../../src/invoice/store/invoiceWrites.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
 import { createPayBatch, type PayingParts } from '../../src/paying/payBatch.ts';
 import type { PayingPolicy } from '../../src/paying/payingPolicy.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 import { reconciliationFollowUp } from '../../src/paying/reconciliation.ts';
-import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
+import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
+import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { anInstance } from './anInstance.ts';
 import { payonceCosmos } from './payonceCosmos.ts';
 import { putCounted } from './putCounted.ts';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { LockTimeout, workItemLockKey } from '../../src/locking/index.ts';
 import { sendToQueue } from '../../src/outbox/storageQueueDestination.ts';
-import { NotReconciled } from '../../src/paying/lookUpInvoice.ts';
+import { NotReconciled } from '../../src/paying/reconciliation.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { cosmosEffects } from '../../src/workItems/cosmosWorkItems.ts';
 import { longestRefusedMs, NotNow, NotYet } from '../../src/workItems/nextTry.ts';

@@ -56,7 +56,6 @@ export const outOfSight: Readonly<Record<string, string>> = {
   'a start taken back by the delivery that made it':
     'each start also moves the time at which its claim goes stale, which the other condition compares',
   'one delivery at a time calls again': 'both send the same key, and only their attempts are counted wrongly',
-  'a pause, asked before each claim': 'each try of a claim looks at the pause, too',
   'effect check of a message of several work items':
     'its work items are then sent again alone, and those that share a message are harmless to do twice',
   'a failing work item, sent on so that it is not lost with the message':

@@ -15,7 +15,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'reverted: payments in progress are asked for under their key, and look-ups see only what succeeded (M1)',
     edits: [
       {
-        file: 'src/paying/decideSettlement.ts',
+        file: 'src/paying/settlement.ts',
         from: "    case 'processing':\n      return outcome;\n    case 'declined':",
         to: "    case 'processing':\n      return decideSettlement(command, { kind: 'unknown', message: outcome.state }, policy, now);\n    case 'declined':",
       },
@@ -25,7 +25,7 @@ export const sabotages: readonly Sabotage[] = [
         to: "    case 'processing':\n      return { kind: 'notFound' };\n    case 'found':\n    case 'differs':\n    case 'reversed':\n    case 'notFound':\n      return found;",
       },
       {
-        file: 'src/paying/lookUpInvoice.ts',
+        file: 'src/paying/reconciliation.ts',
         from: '  const seen = await calls.find(soughtOf({ ...invoice, invoiceId: id }));',
         to: "  const any = await calls.find(soughtOf({ ...invoice, invoiceId: id }));\n  const seen: typeof any = any.kind === 'processing' ? { kind: 'notFound' } : any;",
       },
@@ -163,17 +163,17 @@ export const sabotages: readonly Sabotage[] = [
     name: 'how long the lock of a message is held, by the wall clock',
     edits: [
       {
-        file: 'src/paying/messageLock.ts',
+        file: 'src/paying/executePayments.ts',
         from: 'let heldUntil = clock.monotonic()',
         to: 'let heldUntil = clock.now()',
       },
       {
-        file: 'src/paying/messageLock.ts',
+        file: 'src/paying/executePayments.ts',
         from: 'held: () => clock.monotonic() <',
         to: 'held: () => clock.now() <',
       },
       {
-        file: 'src/paying/messageLock.ts',
+        file: 'src/paying/executePayments.ts',
         from: 'const asked = clock.monotonic();',
         to: 'const asked = clock.now();',
       },

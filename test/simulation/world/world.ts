@@ -1,5 +1,5 @@
 /** Everything outside the processes, in memory: what instances share, and what the invariants look at. */
-import type { Pause, PauseStore } from '../../../src/pacing/pause.ts';
+import type { PauseOrder, PauseStore } from '../../../src/pacing/pause.ts';
 import type { Attributes } from '../../../src/platform/telemetry.ts';
 import { memoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
 import type { Effects, WorkItem } from '../../../src/workItems/workItem.ts';
@@ -71,7 +71,7 @@ export function createWorld(
   const effectsAt = new Map<string, number>();
   const announcedAt = new Map<string, number>();
   const pauses = memoryPauseStore();
-  let ordered: { pause: Pause; since: number } | undefined;
+  let ordered: { pause: PauseOrder; since: number } | undefined;
   const signal = new AbortController().signal;
 
   /** Earlier versions of each document, by partition and id, with the time of their end. */

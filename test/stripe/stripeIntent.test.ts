@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { classifyIntent, progressOf, reversalsFrom } from '../../../src/paying/stripe/stripeIntent.ts';
+import { classifyIntent, progressOf, reversalsFrom } from '../../src/stripe/stripeIntent.ts';
 
 const declined = { kind: 'declined', message: 'words' } as const;
 

@@ -1,7 +1,26 @@
-import { maxAttempts, nextKey, type PaymentState, unknownSince } from '../invoice/invoice.ts';
-import { advised } from '../invoice/invoiceChange.ts';
+import { formatVersion } from '../documents/storedDocuments.ts';
+import type { Ending, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
+
+import {
+  known,
+  maxAttempts,
+  nextKey,
+  type PaymentState,
+  unknownSince,
+  unusedKey,
+} from '../invoice/invoice.ts';
+import {
+  advised,
+  type InvoiceChange,
+  ifClaimedBy,
+  type Starting,
+  startedAs,
+} from '../invoice/invoiceChange.ts';
+import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
+import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
+import type { Writes } from '../invoice/store/invoiceStore.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
-import { decideOldKey, type NoPaymentFound } from './decideOldKey.ts';
+import { newReversals, withProviderReversals } from './mergeReversals.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
 import type { ChargeOutcome, NotCalled, ProviderReversals } from './paymentProvider.ts';
 
@@ -70,7 +89,7 @@ export const defaultSettlementPolicy: SettlementPolicy = {
  * - A transient failure charged nothing, so it does not count as an attempt: a long outage parks no good payment, not even
  *   one that outlives its key. Nor does an unknown outcome while the provider fails at everything: it is asked again with
  *   the same key, for as long as that may be sent.
- * - A key that is too old to be sent is looked up instead, until the provider answers (decideOldKey.ts).
+ * - A key that is too old to be sent is looked up instead, until the provider answers (`decideOldKey`).
  * - A call whose turn did not come in time is due at once: it waits for nothing but its turn.
  */
 export function decideSettlement(
@@ -189,4 +208,195 @@ function unknownWait(
 
 function iso(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+/** What is known under a key that is too old to be sent: the provider was asked, and finds no payment. */
+type NoPaymentFound =
+  /** No call under the key charged anything. */
+  | { kind: 'unused' }
+  /** A call under the key may have charged. */
+  | { kind: 'noneFound' };
+
+interface OldKeyDecision {
+  why: 'transient' | 'unknown';
+  /** Milliseconds. */
+  at: number;
+  reason: string;
+  payment: PaymentState;
+}
+
+/**
+ * Decides at `now` (milliseconds) when the invoice is tried again, and under which key. Pure.
+ *
+ * If a call may have charged, one look-up that finds nothing proves nothing: the call may have been made a moment before,
+ * and the search lags. Finding none again `noneFoundMs` later does: the key was too old to be sent ever since, and the list
+ * of the customer's payments does not lag (https://docs.stripe.com/search#data-freshness). The key then starts over with the
+ * same name and parameters, so a provider that still remembers it repeats its first answer.
+ */
+function decideOldKey(
+  payment: PaymentState,
+  found: NoPaymentFound,
+  { noneFoundMs }: { noneFoundMs: number },
+  now: number,
+): OldKeyDecision {
+  const { noneFoundAt = new Date(now).toISOString() } = payment;
+  const provenAt = Date.parse(noneFoundAt) + noneFoundMs;
+  if (found.kind === 'unused')
+    return startOver(
+      'the key grew too old before it could be used; it is as good as new',
+      unusedKey(payment),
+    );
+  if (now >= provenAt)
+    return startOver(
+      'the provider has found no payment twice, an hour apart: nothing was charged',
+      keyStartedOver(payment),
+    );
+  return {
+    why: 'unknown',
+    at: provenAt,
+    reason: 'the key is older than 23 h and the provider finds no payment; it is asked again in an hour',
+    payment: { ...payment, noneFoundAt },
+  };
+
+  function startOver(reason: string, state: PaymentState): OldKeyDecision {
+    return { why: 'transient', at: now, reason, payment: state };
+  }
+}
+
+/**
+ * The state with the age of the key at nothing. It goes on standing for the same charge, by the same method: the provider may
+ * have been asked under it, and refuses a key that it remembers with other parameters.
+ */
+function keyStartedOver(payment: PaymentState): PaymentState {
+  const { keyCreatedAt: _, ...state } = known(payment);
+  return state;
+}
+
+/** A command with what is to become of its invoice. */
+export interface SettledCommand {
+  command: PaymentCommand;
+  settlement: Settlement;
+  /**
+   * The start that it speaks for. Absent if the provider has said what became of the key, as it would to any delivery. All
+   * else is for the latest to write: it may be calling, with a payment method that an earlier one does not know.
+   */
+  start?: Starting;
+}
+
+/** The content of one settling transaction: a patch for each invoice, and the messages of what follows. Pure. */
+export function planSettlement(
+  items: readonly SettledCommand[],
+  {
+    batchId,
+    shard,
+    settlementId,
+    now,
+    by,
+    followUps,
+  }: {
+    batchId: string;
+    shard: string;
+    settlementId: string;
+    /** Milliseconds. */
+    now: number;
+    by: string;
+    followUps: FollowUps;
+  },
+): Writes {
+  const at = new Date(now).toISOString();
+  return {
+    patches: items.map(({ command, settlement, start }) => {
+      const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
+      const { set, clear } = changeOf(settlement, command, at);
+      const change = { set: { ...set, version: formatVersion }, clear, entry };
+      return ifClaimedBy(batchId, command.invoiceId, change, start === undefined ? [] : startedAs(start));
+    }),
+    messages: followUps(
+      items.flatMap(({ command, settlement }) => endOf(command, settlement, at)),
+      { shard, occasion: settlementId, now },
+    ),
+  };
+}
+
+/** What a settlement writes, apart from the timeline. */
+function changeOf(
+  settlement: Settlement,
+  { payment }: Pick<PaymentCommand, 'payment'>,
+  at: string,
+): {
+  set: { status: InvoiceStatus } & NonNullable<InvoiceChange['set']>;
+  clear: ('claim' | 'actionableAt')[];
+} {
+  switch (settlement.kind) {
+    case 'paid': {
+      const paid = { ...known(payment), id: settlement.paymentId, paidAt: at };
+      const reversals = settlement.reversals && withProviderReversals(undefined, settlement.reversals);
+      const gone = reversals && withReversals(reversals, Date.parse(at));
+      return { set: { status: 'paid', payment: paid, ...gone?.set }, clear: ['claim', 'actionableAt'] };
+    }
+    case 'retry': {
+      const { payment: next, attempts, at: actionableAt } = settlement;
+      return { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: ['claim'] };
+    }
+    case 'declined': {
+      const { reason } = settlement;
+      return {
+        set: { status: 'declined', reason, declinedAt: at, payment: known(payment) },
+        clear: ['claim', 'actionableAt'],
+      };
+    }
+    case 'processing': {
+      const { paymentId: id, state } = settlement;
+      const inProgress = { id, state, since: at, checks: 0 };
+      return {
+        set: {
+          status: 'processing',
+          checkAt: nextCheckAt(0, Date.parse(at)),
+          payment: { ...known(payment), inProgress },
+        },
+        clear: ['claim', 'actionableAt'],
+      };
+    }
+    case 'parked': {
+      const { reason, unknown } = settlement;
+      const state = unknown ? { payment: unknownSince(payment, at) } : {};
+      return { set: { status: 'parked', reason, ...state }, clear: ['claim', 'actionableAt'] };
+    }
+  }
+}
+
+/** What the timeline says of a settlement. */
+function timelineOf(settlement: Settlement): { what: string } & Record<string, string> {
+  switch (settlement.kind) {
+    case 'paid':
+      return { what: 'paid', paymentId: settlement.paymentId };
+    case 'retry':
+      return { what: `retry: ${settlement.why}`, reason: settlement.reason, nextAt: settlement.at };
+    case 'processing':
+      return { what: 'processing', paymentId: settlement.paymentId, state: settlement.state };
+    case 'declined':
+    case 'parked':
+      return { what: settlement.kind, reason: settlement.reason };
+  }
+}
+
+function endOf(command: PaymentCommand, settlement: Settlement, at: string): Ending[] {
+  const invoice = { ...command, keyNumber: command.payment.keyNumber };
+  switch (settlement.kind) {
+    case 'retry':
+    case 'processing':
+      return [];
+    case 'paid': {
+      const { paymentId, reversals: seen } = settlement;
+      const reversals = seen && withProviderReversals(undefined, seen);
+      const ends: InvoiceEnd[] = [
+        { kind: 'paid', paymentId, paidAt: at },
+        ...(reversals === undefined ? [] : newReversals(undefined, reversals, paymentId)),
+      ];
+      return ends.map((end) => ({ invoice, end }));
+    }
+    case 'declined':
+    case 'parked':
+      return [{ invoice, end: settlement }];
+  }
 }

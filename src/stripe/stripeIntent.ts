@@ -1,16 +1,16 @@
 import type Stripe from 'stripe';
-import { type DisputeStatus, isRefundId } from '../../invoice/reversals.ts';
-import { minorAmount } from '../../invoice/stripeAmount.ts';
+import { type DisputeStatus, isRefundId } from '../invoice/reversals.ts';
 import type {
   ChargeOutcome,
   PaymentProgress,
   ProviderPayment,
   ProviderReversals,
-} from '../paymentProvider.ts';
-import { codeOf, declined } from './declines.ts';
+} from '../paying/paymentProvider.ts';
+import { minorAmount } from './stripeAmount.ts';
+import { codeOf, declined } from './stripeErrors.ts';
 
 /** The part of a payment intent that says how far it has come. */
-export type IntentState = Pick<Stripe.PaymentIntent, 'id'> & {
+type IntentState = Pick<Stripe.PaymentIntent, 'id'> & {
   status: string;
   latest_charge?: string | Pick<Stripe.Charge, 'failure_code'> | null;
   last_payment_error?: Pick<

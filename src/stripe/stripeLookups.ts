@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
-import { atRisk, goneBack } from '../../invoice/reversals.ts';
-import { foundAmong, movesMoney } from '../foundPayment.ts';
-import { noReversals } from '../mergeReversals.ts';
+import { atRisk, goneBack } from '../invoice/reversals.ts';
+import { foundAmong, movesMoney } from '../paying/foundPayment.ts';
+import { noReversals } from '../paying/mergeReversals.ts';
 import type {
   FoundPayment,
   PaymentProvider,
@@ -10,9 +10,9 @@ import type {
   RateLimited,
   RetrievedPayment,
   SoughtPayment,
-} from '../paymentProvider.ts';
-import { isMissing, rateLimited, silentAfter } from './classifyStripe.ts';
-import { orLate } from './stripeClient.ts';
+} from '../paying/paymentProvider.ts';
+import { withTimeOut } from './stripeClient.ts';
+import { isMissing, rateLimited, silentAfter } from './stripeErrors.ts';
 import { paymentFrom, progressOf, reversalsFrom } from './stripeIntent.ts';
 
 /** More refunds of one payment than anybody makes; the most that the package reads page by page. */
@@ -28,7 +28,7 @@ export function stripeLookups(
 ): Required<Pick<PaymentProvider, 'find' | 'retrieve'>> {
   return {
     async find(sought) {
-      return orLate<FoundPayment | RateLimited>(timeoutMs, async (signal) => {
+      return withTimeOut<FoundPayment | RateLimited>(timeoutMs, async () => {
         const seen: ProviderPayment[] = [];
         let unlisted: 'deleted' | 'unknown' | 'tooMany' | undefined;
         let failure: { error: unknown } | undefined;
@@ -36,7 +36,7 @@ export function stripeLookups(
         for (const payments of [searched(sought), listed(sought)]) {
           if (payments === undefined) continue;
           try {
-            seen.push(...(await named(sought, payments, signal)));
+            seen.push(...(await named(sought, payments)));
             failure = undefined;
           } catch (error) {
             const limited = rateLimited(error);
@@ -59,7 +59,7 @@ export function stripeLookups(
     },
 
     async retrieve(paymentId, deployment) {
-      return orLate<RetrievedPayment | RateLimited>(timeoutMs, async () => {
+      return withTimeOut<RetrievedPayment | RateLimited>(timeoutMs, async () => {
         try {
           return await readPayment(stripe, paymentId, deployment);
         } catch (error) {
@@ -100,17 +100,13 @@ export function stripeLookups(
   /**
    * Payments among these that name the invoice and move money. Stripe's exact match ignores case
    * (https://docs.stripe.com/search), our ids do not.
-   *
-   * @throws the reason of `signal`, if it aborts between two payments
    */
   async function named(
     { invoiceId, deployment }: SoughtPayment,
     intents: AsyncIterable<Stripe.PaymentIntent>,
-    signal: AbortSignal,
   ): Promise<ProviderPayment[]> {
     const payments: ProviderPayment[] = [];
     for await (const intent of intents) {
-      signal.throwIfAborted();
       if (intent.metadata.invoiceId !== invoiceId || !movesMoney({ progress: progressOf(intent) })) continue;
       const gone = isSettled(intent) ? await readReversed(stripe, intent) : undefined;
       payments.push(paymentFrom(intent, gone?.reversals ?? noReversals, deployment));

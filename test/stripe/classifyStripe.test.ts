@@ -1,6 +1,6 @@
 import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
-import { classifyError, silentAfter } from '../../../src/paying/stripe/classifyStripe.ts';
+import { classifyError, silentAfter } from '../../src/stripe/stripeErrors.ts';
 
 /** An error as the SDK builds it from an answer: status, error object, headers. */
 function answered(statusCode: number, error: object, headers: Record<string, string> = {}) {

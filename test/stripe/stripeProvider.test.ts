@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type Charge, startPayments } from '../../../local/stripe/index.ts';
-import type { ChargeRequest } from '../../../src/paying/paymentProvider.ts';
-import { stripeClient } from '../../../src/paying/stripe/stripeClient.ts';
-import { stripeProvider } from '../../../src/paying/stripe/stripeProvider.ts';
+import { type Charge, startPayments } from '../../local/stripe/index.ts';
+import type { ChargeRequest } from '../../src/paying/paymentProvider.ts';
+import { stripeClient } from '../../src/stripe/stripeClient.ts';
+import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 
 const payments = await startPayments({ searchLagMs: 0 });
 afterAll(() => payments.stop());
@@ -186,6 +186,7 @@ describe('a provider that is down or broken', () => {
 
 describe('a provider whose answer never ends', () => {
   const timeoutMs = 200;
+  const late = { kind: 'unknown', message: 'the provider had not answered in full after 200 ms' };
 
   /** Listens and passes each connection to `serve`; `ended` resolves when the first one closes. */
   async function serving(serve: (socket: Socket) => void) {
@@ -214,11 +215,45 @@ describe('a provider whose answer never ends', () => {
     ['find', 'body', 'HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n{"object":"'],
   ] as const)('%s, with %s that drip: unknown, and the connection is closed', async (call, _, beginning) => {
     using server = await serving((socket) => socket.once('data', () => drip(socket, beginning)));
-    expect(await server.endless[call](request())).toEqual({
-      kind: 'unknown',
-      message: 'the provider had not answered in full after 200 ms',
-    });
+    expect(await server.endless[call](request())).toEqual(late);
     await server.ended;
+  });
+
+  test.each(['charge', 'find', 'account'] as const)(
+    '%s, with a socket that swallows everything: unknown, and the connection is closed',
+    async (call) => {
+      using server = await serving((socket) => void socket.resume());
+      expect(await server.endless[call](request())).toEqual(late);
+      await server.ended;
+    },
+  );
+
+  test.each(['charge', 'find', 'account'] as const)(
+    '%s, with a name that never resolves: unknown',
+    async (call) => {
+      let asked = 0;
+      const unnamed = stripeProvider({
+        secretKey,
+        apiBase: 'http://payments.invalid',
+        timeoutMs,
+        lookup: () => void asked++,
+      });
+      expect(await unnamed[call](request())).toEqual(late);
+      expect(asked).toBe(1);
+    },
+  );
+
+  test('a call that the time-out has ended leaves the whole time to the next one', async () => {
+    let stalled = true;
+    using server = await serving((socket) => {
+      socket.on('data', () => {
+        const answer = '{"id":"acct_1","object":"account"}';
+        if (!stalled) socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${answer.length}\r\n\r\n${answer}`);
+        stalled = false;
+      });
+    });
+    expect(await server.endless.account()).toEqual(late);
+    expect(await server.endless.account()).toEqual({ kind: 'account', id: 'acct_1', mode: 'test' });
   });
 
   test('find, with endless pages: unknown, and no more pages are requested', async () => {

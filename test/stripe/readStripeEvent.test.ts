@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readStripeEvent } from '../../../src/paying/stripe/readStripeEvent.ts';
+import { readStripeEvent } from '../../src/stripe/stripeEvents.ts';
 
 const read = (type: string, object: object) => readStripeEvent({ id: 'evt_1', type, data: { object } });
 const intent = { id: 'pi_1', metadata: { invoiceId: 'inv-1' } };
