@@ -73,8 +73,8 @@ function unknownPayment(paymentId: string): ProviderView {
   return { kind: 'differs', paymentId, message };
 }
 
-/** A view that proves nothing yet: a call may still be in flight. Ask again from `until` on (ISO 8601). */
-export type TooEarly = { kind: 'wait'; until: string };
+/** A view that proves nothing yet (`seen`): a call may still be in flight. Ask again from `until` on (ISO 8601). */
+export type TooEarly = { kind: 'wait'; until: string; seen: 'notFound' | 'differs' | 'reversed' };
 
 /**
  * Decides if the provider's answer counts. That there is no payment of ours counts only if the question was asked (`askedAt`,
@@ -93,7 +93,7 @@ export function onceCallsAreOver(
     case 'differs':
     case 'reversed':
       return callsOverAt !== undefined && askedAt < callsOverAt
-        ? { kind: 'wait', until: new Date(callsOverAt).toISOString() }
+        ? { kind: 'wait', until: new Date(callsOverAt).toISOString(), seen: view.kind }
         : view;
   }
 }

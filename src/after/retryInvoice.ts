@@ -130,10 +130,10 @@ export function retryInvoice(
       case 'processing':
         return recordPayment(parts, invoice, view);
       case 'wait':
-        // Under the same key a call that is still on its way and the next one are one charge.
-        return payment.keyNumber === invoice.payment.keyNumber
+        // Under the same key a call that is still in flight and the next one are one charge, and there is no other payment.
+        return view.seen === 'notFound' && payment.keyNumber === invoice.payment.keyNumber
           ? write(invoice, retried(invoice, payment, note()))
-          : view;
+          : { kind: 'wait', until: view.until };
       case 'silent':
         return view;
     }

@@ -111,6 +111,7 @@ export function voidInvoice(
         return recorded === 'again' || recorded.status === 'processing' ? 'again' : recorded;
       }
       case 'wait':
+        return { kind: 'wait', until: view.until };
       case 'silent':
         return view;
     }

@@ -10,6 +10,7 @@ import { retryPiece } from '../../src/ops/bulk/bulkInvoices.ts';
 import { stripeClient } from '../../src/stripe/stripeClient.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { day, longPayments } from '../support/longPayments.ts';
+import { hour } from '../support/payingWorld.ts';
 
 let app: Awaited<ReturnType<typeof longPayments>>;
 beforeAll(async () => {
@@ -30,12 +31,12 @@ async function paidAfterVoid() {
 }
 
 /** Somebody pays an invoice past the app, and an event tells of it. */
-async function payPastApp({ id: invoiceId, stored }: Awaited<ReturnType<typeof app.invoice>>) {
+async function payPastApp({ id: invoiceId, stored }: Awaited<ReturnType<typeof app.invoice>>, more = 0) {
   const { secretKey, baseUrl: apiBase } = app.payments;
   const stripe = stripeClient({ secretKey, apiBase, timeoutMs: 10_000 });
   const { amountMinor, currency, customerId } = await stored();
   const { id: paymentId } = await stripe.paymentIntents.create({
-    amount: amountMinor,
+    amount: amountMinor + more,
     currency,
     customer: customerId,
     payment_method: 'pm_card_visa',
@@ -115,4 +116,21 @@ describe('a voided invoice with a payment', () => {
     expect(await stored()).toMatchObject({ status: 'parked' });
     expect(await charges()).toHaveLength(1);
   });
+});
+
+test('an invoice with a payment of another amount is not charged by a retry, however soon it comes', async () => {
+  const invoice = await app.invoice({ dueAt: '2099-01-01T00:00:00.000Z' });
+  const paymentId = await payPastApp(invoice, 500);
+  const { id, stored, charges } = invoice;
+  expect(await stored()).toMatchObject({ status: 'parked' });
+  const early = await retryInvoice(app.parts, id, { actor });
+  expect(early.kind).toBe('wait');
+  expect(await stored()).toMatchObject({ status: 'parked' });
+  await app.pass(hour);
+  expect(await retryInvoice(app.parts, id, { actor })).toEqual({
+    kind: 'unclear',
+    message: expect.stringContaining(paymentId),
+  });
+  expect(await stored()).toMatchObject({ status: 'parked' });
+  expect(await charges()).toHaveLength(1);
 });
