@@ -8,6 +8,8 @@ import {
 export interface MemoryEffects extends Effects {
   /** Every recorded effect, those of messages too. */
   all(): { item: WorkItem; effect: RecordedEffect }[];
+  /** Forgets the effects of work items, and those of messages, that are not to be kept. */
+  keep(isKept: (item: WorkItem) => boolean): void;
 }
 
 /** Names the effect of a work item among those of all. */
@@ -29,5 +31,10 @@ export function memoryEffects(): MemoryEffects {
       if (!ofMessages.has(messageId)) ofMessages.set(messageId, done);
     },
     all: () => [...ofItems.values(), ...[...ofMessages.values()].flat()],
+    keep(isKept) {
+      for (const [key, { item }] of ofItems) if (!isKept(item)) ofItems.delete(key);
+      for (const [id, done] of ofMessages)
+        if (!done.every(({ item }) => isKept(item))) ofMessages.delete(id);
+    },
   };
 }

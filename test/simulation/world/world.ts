@@ -67,7 +67,7 @@ export function createWorld(
   const now = () => timeline.now;
   const stored = new Map<string, StoredDocument>();
   const locks = memoryLockStore(now);
-  let effects = memoryEffects();
+  const effects = memoryEffects();
   const effectsAt = new Map<string, number>();
   const announcedAt = new Map<string, number>();
   const pauses = memoryPauseStore();
@@ -121,10 +121,7 @@ export function createWorld(
         }
       }
       for (const [id, at] of announcedAt) if (at > time) announcedAt.delete(id);
-      const before = effects;
-      effects = memoryEffects();
-      for (const { item, effect } of before.all())
-        if ((effectsAt.get(effectKey(item)) ?? 0) <= time) await effects.record(item, effect);
+      effects.keep((item) => (effectsAt.get(effectKey(item)) ?? 0) <= time);
       return { put, gone };
     },
     /** Invoices that a person has voided, as the app has told them, and that nobody has retried since. */
