@@ -93,7 +93,7 @@ test.each([
   ['mysql', 'mysql2'],
 ])('names the client that LOCKS=%s:// needs and that is not in it', async (scheme, client) => {
   const url = `${scheme}://127.0.0.1:1`;
-  const code = `import { loadLockStore } from '../src/lockStores.ts';
+  const code = `import { loadLockStore } from './dist/src/lockStores.js';
     await loadLockStore({ kind: '${scheme}', url: '${url}' }).catch((error) => console.log(String(error)));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
     cwd: folder,
