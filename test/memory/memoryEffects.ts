@@ -33,8 +33,7 @@ export function memoryEffects(): MemoryEffects {
     all: () => [...ofItems.values(), ...[...ofMessages.values()].flat()],
     keep(isKept) {
       for (const [key, { item }] of ofItems) if (!isKept(item)) ofItems.delete(key);
-      for (const [id, done] of ofMessages)
-        if (!done.every(({ item }) => isKept(item))) ofMessages.delete(id);
+      for (const [id, done] of ofMessages) if (!done.every(({ item }) => isKept(item))) ofMessages.delete(id);
     },
   };
 }
