@@ -130,7 +130,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   /** The ticks of timers that pay: null while payments are paused. */
   const unlessPaused = async <T>(tick: () => Promise<T>) => {
     await pause.look();
-    return pause.gate() === 'open' ? await tick() : null;
+    return pause.gate() === 'open' ? tick() : null;
   };
 
   return {
