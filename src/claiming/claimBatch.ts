@@ -13,7 +13,6 @@ import type { InvoiceStore, Writes } from '../invoice/store/invoiceStore.ts';
 import type { Lease } from '../locking/index.ts';
 import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
 import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
-
 import { serviceBusQueues } from '../platform/azureNames.ts';
 import { activeTrace, inSpan } from '../platform/tracing.ts';
 

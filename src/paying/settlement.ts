@@ -1,6 +1,5 @@
 import { formatVersion } from '../documents/storedDocuments.ts';
 import type { Ending, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
-
 import {
   known,
   maxAttempts,
