@@ -8,7 +8,7 @@ import { startAzurite } from '../local/azurite.ts';
 import { createLocks, type Lease } from '../src/locking/index.ts';
 import { blobLockStore } from '../src/locking/stores/blob/blobLockStore.ts';
 import { systemClock } from '../src/platform/clock.ts';
-import { metric, type Telemetry } from '../src/platform/telemetry.ts';
+import { partMetric, type Telemetry } from '../src/platform/telemetry.ts';
 
 const { values } = parseArgs({
   options: { leases: { type: 'string', default: '1000' }, seconds: { type: 'string', default: '300' } },
@@ -22,8 +22,8 @@ let renewals = 0;
 const telemetry: Telemetry = {
   count() {},
   record(name, value) {
-    if (name === metric.leaseRenewMs) renewals++;
-    const isWorse = name === metric.leaseLeftAtRenewalMs ? Math.min : Math.max;
+    if (name === partMetric.leaseRenewMs) renewals++;
+    const isWorse = name === partMetric.leaseLeftAtRenewalMs ? Math.min : Math.max;
     worst.set(name, isWorse(worst.get(name) ?? value, value));
   },
 };
@@ -54,8 +54,8 @@ console.log(
   `CPU ${cores.toFixed(3)} cores on average (allowed ${allowedCores}), ${Math.round(process.memoryUsage.rss() / 2 ** 20)} MB`,
 );
 console.log(
-  `worst: renewal ${shown(metric.leaseRenewMs)}, time left at renewal ${shown(metric.leaseLeftAtRenewalMs)}, ` +
-    `event loop delay ${shown(metric.eventLoopDelayMs)}`,
+  `worst: renewal ${shown(partMetric.leaseRenewMs)}, time left at renewal ${shown(partMetric.leaseLeftAtRenewalMs)}, ` +
+    `event loop delay ${shown(partMetric.eventLoopDelayMs)}`,
 );
 for (const lease of lost.slice(0, 5))
   console.log(`lost ${lease.key}: ${lease.lost?.reason}, ${lease.lost?.detail}`);

@@ -15,7 +15,7 @@ import type { WorkItemOutcome } from './workItems/processWorkItem.ts';
 import { sendOnce } from './workItems/sendOnce.ts';
 
 /** What timers return: nothing was done, and why. */
-export interface Waiting {
+export interface NotStarted {
   waitingFor: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export function idleApp(
   { clock = systemClock, telemetry = noTelemetry, returns = noReturns, log = console.warn }: IdleParts = {},
 ) {
   const stopping = new AbortController();
-  const waiting = async (): Promise<Waiting> => {
+  const waiting = async (): Promise<NotStarted> => {
     telemetry.count(metric.settingsInvalid);
     return { waitingFor: bad.problems };
   };
@@ -86,7 +86,7 @@ export function idleApp(
     processInvoices: waiting,
     sweepOutbox: waiting,
     trackPayments: waiting,
-    archiveInvoices: waiting as (timer: unknown, context: unknown) => Promise<Waiting>,
+    archiveInvoices: waiting as (timer: unknown, context: unknown) => Promise<NotStarted>,
     /** Anybody may call this one, so it does not say what is wrong. The provider sends its event again. */
     receiveEvent: async (_request: unknown) => ({ status: 503 }),
     executePayments(message: unknown, delivery: unknown = {}): Promise<Consumed> {

@@ -8,14 +8,14 @@ import { installed } from './platform/clientMissing.ts';
 import type { LockAddress, ServerLocks } from './settings/lockAddress.ts';
 
 /** The app's own Azure resources that can hold locks. */
-export interface AzureLocks {
+export interface LockResources {
   blobs: ContainerClient;
   container: Container;
   connectServiceBus: ConnectServiceBus;
 }
 
 /** Makes a store of locks whose client is loaded. */
-export type OpenLocks = (azure: AzureLocks) => LockStore;
+export type OpenLocks = (azure: LockResources) => LockStore;
 
 /** The store that needs nothing but the app's storage account. */
 export const blobLocks: OpenLocks = ({ blobs }) => blobLockStore(blobs);

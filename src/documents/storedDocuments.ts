@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { metric, type Telemetry } from '../platform/telemetry.ts';
+import { partMetric, type Telemetry } from '../platform/telemetry.ts';
 
 /** A stored document that does not have the shape it should. */
 export interface Unreadable {
@@ -81,7 +81,7 @@ export function unreadableReport({
 }): OnUnreadable {
   const logged = new Set<string>();
   return ({ type, id, problem }) => {
-    telemetry.count(metric.documentUnreadable, { type });
+    telemetry.count(partMetric.documentUnreadable, { type });
     const name = `${type} "${id}"`;
     if (logged.has(name)) return;
     logged.add(name);

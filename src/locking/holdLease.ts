@@ -1,6 +1,6 @@
 import { bounded, limit } from '../platform/bounded.ts';
 import { errorText } from '../platform/errorText.ts';
-import { metric } from '../platform/telemetry.ts';
+import { partMetric } from '../platform/telemetry.ts';
 import {
   type Acquired,
   type HeldLease,
@@ -66,8 +66,8 @@ export function holdLease(
     if (state !== 'held') return;
     state = 'lost';
     loss = why;
-    telemetry.count(metric.leaseLost, { ...attributes, reason: why.reason });
-    telemetry.record(metric.leaseHeldMs, clock.monotonic() - acquired.sentAt, attributes);
+    telemetry.count(partMetric.leaseLost, { ...attributes, reason: why.reason });
+    telemetry.record(partMetric.leaseHeldMs, clock.monotonic() - acquired.sentAt, attributes);
     wake();
     losing.abort(new LeaseLost(key, why));
     ended(lease);
@@ -107,12 +107,12 @@ export function holdLease(
     while (await until(Math.min(tenure.renewAt, tenure.giveUpAt))) {
       const sentAt = clock.monotonic();
       if (sentAt >= tenure.giveUpAt) return lose(timeOver(tenure, sentAt));
-      telemetry.record(metric.eventLoopDelayMs, Math.max(0, sentAt - tenure.renewAt), attributes);
-      telemetry.record(metric.leaseLeftAtRenewalMs, tenure.trustedUntil - sentAt, attributes);
+      telemetry.record(partMetric.eventLoopDelayMs, Math.max(0, sentAt - tenure.renewAt), attributes);
+      telemetry.record(partMetric.leaseLeftAtRenewalMs, tenure.trustedUntil - sentAt, attributes);
       const outcome = await renew(sentAt);
       const now = clock.monotonic();
       const answer = typeof outcome === 'string' ? outcome : outcome.kind;
-      telemetry.record(metric.leaseRenewMs, now - sentAt, { ...attributes, outcome: answer });
+      telemetry.record(partMetric.leaseRenewMs, now - sentAt, { ...attributes, outcome: answer });
       const decision = afterRenewal(tenure, outcome, { sentAt, now }, setting);
       if (decision.kind === 'lost') return lose({ reason: decision.reason, detail: decision.detail });
       tenure = decision;
@@ -129,7 +129,7 @@ export function holdLease(
       await bounded(clock, timing.attemptMs, (signal) => store.release(key, leaseId, signal));
     } catch {
       // The work is done and must not fail now. The lease runs out by itself.
-      telemetry.count(metric.leaseReleaseFailed, attributes);
+      telemetry.count(partMetric.leaseReleaseFailed, attributes);
     }
   }
 
@@ -137,7 +137,7 @@ export function holdLease(
     state = 'releasing';
     await giveBack();
     state = 'released';
-    telemetry.record(metric.leaseHeldMs, clock.monotonic() - acquired.sentAt, attributes);
+    telemetry.record(partMetric.leaseHeldMs, clock.monotonic() - acquired.sentAt, attributes);
     ended(lease);
   }
 

@@ -1,6 +1,6 @@
 import { bounded } from '../platform/bounded.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
-import { metric, noTelemetry, type Telemetry } from '../platform/telemetry.ts';
+import { noTelemetry, partMetric, type Telemetry } from '../platform/telemetry.ts';
 import type { FenceFloor } from './lease.ts';
 import { longestOwnerPart } from './lockKeys.ts';
 import type { LeaseOwner, LockRecord, LockStore } from './lockStore.ts';
@@ -87,7 +87,7 @@ export async function forceRelease(
     await bounded(clock, timing.attemptMs, (each) => store.release(key, taken.leaseId, each));
   } catch {
     // The fence is raised, and that is what counts. The lease runs out by itself.
-    telemetry.count(metric.leaseReleaseFailed, { job: 'force-release' });
+    telemetry.count(partMetric.leaseReleaseFailed, { job: 'force-release' });
   }
   return { kind: 'released', previous, fence: taken.fence };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { bounded } from '../platform/bounded.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
-import { metric, noTelemetry, type Telemetry } from '../platform/telemetry.ts';
+import { noTelemetry, partMetric, type Telemetry } from '../platform/telemetry.ts';
 import { holdLease } from './holdLease.ts';
 import {
   type Acquired,
@@ -265,8 +265,8 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
       };
       const lease = holdLease(acquired, setting, { ended });
       if (lease.lost === undefined) held.add(lease);
-      telemetry.count(metric.leaseAcquired, { job: owner.job });
-      telemetry.record(metric.leaseFence, lease.fence, { job: owner.job });
+      telemetry.count(partMetric.leaseAcquired, { job: owner.job });
+      telemetry.record(partMetric.leaseFence, lease.fence, { job: owner.job });
       if (!stopping.signal.aborted) return lease;
       await lease.release();
       return null;
@@ -296,7 +296,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
       checkOwner(owner);
       if (stopping.signal.aborted) return null;
       const lease = await attempt({ key, owner, fenced, tries: 3 });
-      if (lease === null) telemetry.count(metric.leaseSkipped, { job: owner.job });
+      if (lease === null) telemetry.count(partMetric.leaseSkipped, { job: owner.job });
       return lease;
     },
 
@@ -316,7 +316,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
           const lease = await attempt({ key, owner, fenced, tries: 1 });
           if (lease !== null && signal?.aborted) await lease.release();
           else if (lease !== null) {
-            telemetry.record(metric.leaseWaitedMs, clock.monotonic() - startedAt, { job: owner.job });
+            telemetry.record(partMetric.leaseWaitedMs, clock.monotonic() - startedAt, { job: owner.job });
             return lease;
           }
           // The store answers again: an earlier failure is not why the lock is out of reach.

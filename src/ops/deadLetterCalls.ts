@@ -7,8 +7,8 @@ import {
   type DeadLetter,
   type DeadLetterSource,
   deadLettersOf,
-  isAskedFor,
   type Moved,
+  matchesLetter,
 } from './deadLetters.ts';
 import { continuationQuery, partOf, periodFields, reasonSchema } from './fields.ts';
 import type { OpsResponse } from './http.ts';
@@ -51,11 +51,11 @@ export const deadLetterCalls = {
           break;
         }
         seen++;
-        if (isAskedFor(letter, filter)) total++;
+        if (matchesLetter(letter, filter)) total++;
         if (total > pageSize) continue;
         // A page ends with the last one that was looked at, so that no page is read twice.
         end = letter;
-        if (isAskedFor(letter, filter)) found.push(letter);
+        if (matchesLetter(letter, filter)) found.push(letter);
       }
       const next = more || total > pageSize ? end : undefined;
       return {

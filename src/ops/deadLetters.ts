@@ -42,7 +42,10 @@ export interface DeadLetterFilter {
 }
 
 /** True if a dead letter is one of those asked for. One without a time is of any age. Pure. */
-export function isAskedFor(letter: DeadLetter, { queue, reason, before, after }: DeadLetterFilter): boolean {
+export function matchesLetter(
+  letter: DeadLetter,
+  { queue, reason, before, after }: DeadLetterFilter,
+): boolean {
   const { source, at } = letter;
   return (
     (queue === undefined || source === queue) &&

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
 import { workUnderWay } from '../platform/stopping.ts';
-import { metric, noTelemetry } from '../platform/telemetry.ts';
+import { noTelemetry, partMetric } from '../platform/telemetry.ts';
 import { inSpan } from '../platform/tracing.ts';
 import {
   type DispatchDecision,
@@ -98,17 +98,19 @@ export function createDispatcher({
       return { message, done, decision: decideDispatch(message, result, now) };
     });
     for (const { message, decision } of decided) {
-      telemetry.count(metric.outboxDispatched, { destination, result: decision.kind });
+      telemetry.count(partMetric.outboxDispatched, { destination, result: decision.kind });
       if (decision.kind === 'dispatched') {
-        telemetry.record(metric.outboxLagMs, waitedMs(message, now), { destination });
+        telemetry.record(partMetric.outboxLagMs, waitedMs(message, now), { destination });
       }
     }
     try {
       const { unclear } = await outbox.mark(decided);
-      if (unclear > 0) telemetry.count(metric.outboxMarkFailed, { error: 'uncertain' }, unclear);
+      if (unclear > 0) telemetry.count(partMetric.outboxMarkFailed, { error: 'uncertain' }, unclear);
     } catch (error) {
       // The messages stay pending and are sent again.
-      telemetry.count(metric.outboxMarkFailed, { error: error instanceof Error ? error.name : 'unknown' });
+      telemetry.count(partMetric.outboxMarkFailed, {
+        error: error instanceof Error ? error.name : 'unknown',
+      });
     }
     for (const { done, decision } of decided) done(decision);
   }

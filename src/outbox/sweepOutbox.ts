@@ -2,7 +2,7 @@ import type { Lease } from '../locking/index.ts';
 import { systemClock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
-import { metric, noTelemetry } from '../platform/telemetry.ts';
+import { noTelemetry, partMetric } from '../platform/telemetry.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { OutboxMessage } from './outboxMessage.ts';
 import type { OutboxStore } from './outboxStore.ts';
@@ -57,7 +57,7 @@ export async function sweepOutbox(
   /** Tries of each message when it was last read here. */
   const seen = new Map<string, number>();
   await oldestPendingMs(outbox, clock.now()).then(
-    (ms) => telemetry.record(metric.outboxOldestMs, ms),
+    (ms) => telemetry.record(partMetric.outboxOldestMs, ms),
     () => {
       // The first page fails too, and says why.
     },

@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
-import { metric } from '../platform/telemetry.ts';
+import { partMetric } from '../platform/telemetry.ts';
 import type { Gate, PauseWatch } from './pause.ts';
 import { type PaceStore, sharedClock } from './schedule.ts';
 import { createSupply } from './supply.ts';
@@ -51,9 +51,9 @@ export function createPacer(
   const turns = createTurns(
     { clock, shared, mayGo: () => door() === 'open' },
     {
-      onTurn: (waitedMs) => telemetry.record(metric.paceWaitedMs, waitedMs, { limit }),
+      onTurn: (waitedMs) => telemetry.record(partMetric.paceWaitedMs, waitedMs, { limit }),
       onEnd(end) {
-        telemetry.count(metric.paceCalls, { limit, result: end.kind });
+        telemetry.count(partMetric.paceCalls, { limit, result: end.kind });
         supply.report(end);
       },
     },

@@ -6,7 +6,7 @@
 import { StoreAway } from '../documents/documentStore.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
-import { metric } from '../platform/telemetry.ts';
+import { partMetric } from '../platform/telemetry.ts';
 import {
   endOfWindow,
   newSchedule,
@@ -144,7 +144,7 @@ export function createSupply(
     const where = { epoch: from.epoch, windowSince: from.window.since };
     const changed = await store.change(limit, { where, set: ended });
     if (changed === undefined) return;
-    telemetry.record(metric.paceRate, changed.pace, { limit });
+    telemetry.record(partMetric.paceRate, changed.pace, { limit });
     if (changed.epoch > from.epoch) {
       instance.log(`the provider refuses ${limit}: the pace is cut to ${changed.pace.toFixed(1)} a second`);
     }
@@ -155,7 +155,7 @@ export function createSupply(
   function goOnAlone(why: string): void {
     if (!silent) instance.log(`the pace of ${limit} is not shared at the moment: ${why}`);
     silent = true;
-    telemetry.count(metric.paceAlone, { limit });
+    telemetry.count(partMetric.paceAlone, { limit });
     const own = Math.max(pace() * slowestShare, lastShare * shareWhenSilent);
     const from = Math.max(shared.now(), (turns.lastSlot ?? 0) + 1000 / own);
     const count = Math.max(0, Math.min(wanted(), Math.ceil((own * aheadMs) / 1000)));

@@ -1,10 +1,10 @@
 import { metrics } from '@opentelemetry/api';
 import { openTelemetryMetrics } from './openTelemetry.ts';
-import { metric as ofParts, type Telemetry } from './telemetry.ts';
+import { partMetric, type Telemetry } from './telemetry.ts';
 
 /** Every metric of the app: its own, and those of the parts it is made of. A unit in the name is the unit of the value. */
 export const metric = {
-  ...ofParts,
+  ...partMetric,
   paymentOutcome: 'payment.outcome',
   paymentCallMs: 'payment.call_ms',
   paymentUnknownOldestMs: 'payment.unknown_oldest_ms',

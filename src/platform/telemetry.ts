@@ -1,5 +1,5 @@
 /** The metrics of the generic parts. A unit in the name is the unit of the value. */
-export const metric = {
+export const partMetric = {
   leaseAcquired: 'lease.acquired',
   leaseSkipped: 'lease.skipped',
   leaseWaitedMs: 'lease.waited_ms',

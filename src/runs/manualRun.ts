@@ -5,7 +5,7 @@ import { jobLockKey, type Locks, LockTimeout } from '../locking/index.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
-import { metric } from '../platform/telemetry.ts';
+import { partMetric } from '../platform/telemetry.ts';
 import { activeTrace, inSpan } from '../platform/tracing.ts';
 import type { Job, RunCounts } from './job.ts';
 import { runJobOrchestrator } from './orchestrateRun.ts';
@@ -106,7 +106,7 @@ async function start(
       });
       return items.filter((run) => run.id !== id).length;
     } catch {
-      instance.telemetry.count(metric.runReportFailed, { job: job.name });
+      instance.telemetry.count(partMetric.runReportFailed, { job: job.name });
       return 0;
     }
   }
@@ -283,7 +283,7 @@ export async function runManualGroup(
       error.cause === undefined
         ? { status: 'skipped', counts, reason: 'held elsewhere' }
         : { status: 'failed', counts, reason: errorText(error.cause) };
-    await tell(record).catch(() => telemetry.count(metric.runReportFailed, { job: name }));
+    await tell(record).catch(() => telemetry.count(partMetric.runReportFailed, { job: name }));
     return record;
   }
 
@@ -325,7 +325,7 @@ async function countsOf(
     return (await runs.read(job.name, runId))?.groups[group]?.counts ?? {};
   } catch {
     // Records are for people: the work is done without them too.
-    telemetry.count(metric.runReportFailed, { job: job.name });
+    telemetry.count(partMetric.runReportFailed, { job: job.name });
     return {};
   }
 }
@@ -339,7 +339,7 @@ export async function endManualRun(
   const { status, reason } = statusOfGroups(groups);
   const at = new Date(clock.now()).toISOString();
   const ended = await runs.end({ job, runId }, { status, at, ...(reason === undefined ? {} : { reason }) });
-  if (ended) telemetry.count(metric.runEnded, { job, trigger: 'manual', status });
+  if (ended) telemetry.count(partMetric.runEnded, { job, trigger: 'manual', status });
 }
 
 function jobNamed(jobs: readonly Job[], name: string): Job {

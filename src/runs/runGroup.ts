@@ -3,7 +3,7 @@ import { FencedOut, type Lease, LeaseLost } from '../locking/index.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { TimeIsUp } from '../platform/stopping.ts';
-import { metric } from '../platform/telemetry.ts';
+import { partMetric } from '../platform/telemetry.ts';
 import { inSpan, type SpanEnd } from '../platform/tracing.ts';
 import { Idle, type Job, type Processed, type RunCounts } from './job.ts';
 import { addCounts, type GroupRecord } from './runRecord.ts';
@@ -69,7 +69,7 @@ export async function runGroup(
     try {
       return await report(standing);
     } catch (error) {
-      telemetry.count(metric.runReportFailed, { job: job.name });
+      telemetry.count(partMetric.runReportFailed, { job: job.name });
       // Without a record of the piece in hand, counts could not be exact.
       if (standing.inHand !== undefined && standing.status === 'running') throw error;
       return true;

@@ -4,7 +4,7 @@ import { systemClock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { InstanceOptions } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
-import { metric, noTelemetry } from '../platform/telemetry.ts';
+import { noTelemetry, partMetric } from '../platform/telemetry.ts';
 import { inSpan } from '../platform/tracing.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
@@ -77,13 +77,13 @@ async function runTick(
       if (!ended) status = (await runs.read(key.job, runId))?.status ?? status;
     } catch {
       // The record shows the run as abandoned, after a while.
-      telemetry.count(metric.runReportFailed, { job: job.name });
+      telemetry.count(partMetric.runReportFailed, { job: job.name });
     }
   }
-  telemetry.count(metric.runEnded, { job: job.name, trigger: 'timer', status });
+  telemetry.count(partMetric.runEnded, { job: job.name, trigger: 'timer', status });
   for (const [group, ended] of outcomes)
-    telemetry.count(metric.runGroupEnded, { job: job.name, group, status: ended.status });
-  telemetry.record(metric.runMs, clock.monotonic() - started, { job: job.name });
+    telemetry.count(partMetric.runGroupEnded, { job: job.name, group, status: ended.status });
+  telemetry.record(partMetric.runMs, clock.monotonic() - started, { job: job.name });
   if (status === 'failed') throw new RunFailed(`run ${runId} of ${job.name} failed: ${reason}`);
   return { runId, groups };
 

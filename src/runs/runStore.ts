@@ -1,7 +1,7 @@
 import type { Page } from '../documents/pages.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
-import { metric, noTelemetry } from '../platform/telemetry.ts';
+import { noTelemetry, partMetric } from '../platform/telemetry.ts';
 import { traceIdOf } from '../platform/traceparent.ts';
 import type { RunCounts } from './job.ts';
 import {
@@ -130,6 +130,6 @@ export async function cancelRun(
   if (!ended) return { kind: 'ended', status: after.status };
   // A run of the timer counts itself when it stops; a manual one is stopped from outside.
   const { job, trigger } = after;
-  if (trigger === 'manual') telemetry.count(metric.runEnded, { job, trigger, status: 'cancelled' });
+  if (trigger === 'manual') telemetry.count(partMetric.runEnded, { job, trigger, status: 'cancelled' });
   return { kind: 'cancelled', run: after };
 }

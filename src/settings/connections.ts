@@ -3,7 +3,7 @@ import type { CosmosConnection, ServiceBusConnection, StorageConnection } from '
 import { isHttps } from './addresses.ts';
 import { partsOf } from './connectionString.ts';
 import type { Env } from './environment.ts';
-import { expected, missing, type Report, reportTo } from './findings.ts';
+import { expected, missing, type ReportFinding, reportTo } from './findings.ts';
 
 /*
  * The names of these settings are those the Functions host reads, so that triggers and clients share one setting
@@ -116,7 +116,7 @@ interface ConnectionForms<T> {
   identityForm: string;
   stringForm: string;
   isString(parts: ReadonlyMap<string, string>): boolean;
-  fromIdentity(env: Env, report: Report): T | undefined;
+  fromIdentity(env: Env, report: ReportFinding): T | undefined;
 }
 
 function connection<T>(forms: ConnectionForms<T | { kind: 'connectionString'; value: string }>) {

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 
 /** Adds a finding: the name of the setting, and what is wrong with it. */
-export type Report = (name: string, error: string) => void;
+export type ReportFinding = (name: string, error: string) => void;
 
 /** Reports to zod. The last part of a finding's path is the name of its setting. */
-export function reportTo(context: z.core.$RefinementCtx<unknown>): Report {
+export function reportTo(context: z.core.$RefinementCtx<unknown>): ReportFinding {
   return (name, error) => {
     context.issues.push({ code: 'custom', path: [name], message: error, input: undefined });
   };

@@ -21,7 +21,7 @@ const serverKinds = {
 /** Their servers may be several, which keep the same data: `etcd://a:2379,b:2379`. */
 const clustered: readonly string[] = ['etcd', 'etcds', 'zookeeper'];
 
-export type AzureLocks = { readonly kind: (typeof azureKinds)[number] };
+export type AzureLockAddress = { readonly kind: (typeof azureKinds)[number] };
 export type ServerLocks = {
   readonly kind: (typeof serverKinds)[keyof typeof serverKinds];
   /** As it was given. It may hold a password: never log it. */
@@ -30,7 +30,7 @@ export type ServerLocks = {
 
 /** Where the locks are (`LOCKS`). A quorum takes a lock on the majority of its members. */
 export type LockAddress =
-  | AzureLocks
+  | AzureLockAddress
   | ServerLocks
   | { readonly kind: 'quorum'; readonly members: readonly ServerLocks[] };
 

@@ -2,7 +2,7 @@ import { StoreAway } from '../documents/documentStore.ts';
 import { NewerVersion, putOffMs } from '../documents/storedDocuments.ts';
 import { LockTimeout } from '../locking/index.ts';
 import { exponentialBackoff, jittered } from '../platform/backoff.ts';
-import { metric, type Telemetry } from '../platform/telemetry.ts';
+import { partMetric, type Telemetry } from '../platform/telemetry.ts';
 import { readWorkItem, type Stage, type WorkItem } from './workItem.ts';
 
 /** Sends a message to the queue, to appear there after `delayMs` milliseconds. */
@@ -27,8 +27,8 @@ export function countPostponed(
   telemetry: Telemetry,
   { stage, error, waitedMs }: Pick<Postponed, 'stage' | 'error' | 'waitedMs'>,
 ): void {
-  telemetry.count(metric.workItemPostponed, { stage, error });
-  telemetry.record(metric.workItemWaitedMs, waitedMs, { stage, error });
+  telemetry.count(partMetric.workItemPostponed, { stage, error });
+  telemetry.record(partMetric.workItemWaitedMs, waitedMs, { stage, error });
 }
 
 /**

@@ -14,7 +14,7 @@ import { createHash } from 'node:crypto';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type Lease, noLease } from '../locking/index.ts';
 import type { Instance } from '../platform/instance.ts';
-import { metric } from '../platform/telemetry.ts';
+import { partMetric } from '../platform/telemetry.ts';
 import { countPostponed, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
 import {
   type Done,
@@ -131,7 +131,7 @@ export function createProcessSeveral({ stages, effects, sendAgain, instance, onc
       await sendOn(some.map(({ message }) => afterFailure(message, error)));
       return;
     }
-    for (const { done } of some) telemetry.count(metric.workItemDone, { stage: done.item.stage });
+    for (const { done } of some) telemetry.count(partMetric.workItemDone, { stage: done.item.stage });
   }
 }
 

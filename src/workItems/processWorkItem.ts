@@ -1,7 +1,7 @@
 import { type Lease, type Locks, noLease, workItemLockKey } from '../locking/index.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { InstanceOptions } from '../platform/instance.ts';
-import { metric, noTelemetry } from '../platform/telemetry.ts';
+import { noTelemetry, partMetric } from '../platform/telemetry.ts';
 import { countPostponed, nextTry, type SendAgain } from './nextTry.ts';
 import type { PoisonItems } from './poison.ts';
 import { createProcessSeveral } from './processSeveral.ts';
@@ -97,7 +97,7 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
     if (await effects.has(read.item)) return 'doneBefore';
     lease.assertHeld();
     await effects.record(read.item, await run(read, lease));
-    telemetry.count(metric.workItemDone, { stage: name });
+    telemetry.count(partMetric.workItemDone, { stage: name });
     return 'done';
   }
 

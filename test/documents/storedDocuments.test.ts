@@ -10,7 +10,7 @@ import {
   type Unreadable,
   unreadableReport,
 } from '../../src/documents/storedDocuments.ts';
-import { metric } from '../../src/platform/telemetry.ts';
+import { partMetric } from '../../src/platform/telemetry.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 
 const schema = z.object({ id: z.string(), attempts: z.int() });
@@ -108,9 +108,9 @@ test('unreadableReport counts every report and logs each document once', () => {
   report({ type: 'invoice', id: 'i1', problem: 'attempts: expected number' });
   report({ type: 'outboxMessage', id: 'i1', problem: 'body: missing' });
   expect(telemetry.reports.map(({ name, attributes }) => [name, attributes.type])).toEqual([
-    [metric.documentUnreadable, 'invoice'],
-    [metric.documentUnreadable, 'invoice'],
-    [metric.documentUnreadable, 'outboxMessage'],
+    [partMetric.documentUnreadable, 'invoice'],
+    [partMetric.documentUnreadable, 'invoice'],
+    [partMetric.documentUnreadable, 'outboxMessage'],
   ]);
   expect(lines).toEqual([
     'invoice "i1" cannot be read and is passed over: attempts: expected number',

@@ -18,7 +18,9 @@ const exported = Object.entries(metric).map(([key, name]) => ({ key, name: `${me
 
 /** Names of the metrics that the code actually reports, not just declares. */
 const reported = new Set(
-  exported.filter(({ key }) => allSources.includes(`metric.${key}`)).map(({ name }) => name),
+  exported
+    .filter(({ key }) => [`metric.${key}`, `partMetric.${key}`].some((use) => allSources.includes(use)))
+    .map(({ name }) => name),
 );
 
 const keyOf = (name: string) => exported.find((one) => one.name === name)?.key ?? '';

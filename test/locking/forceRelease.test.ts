@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { forceRelease, LockStoreFailed } from '../../src/locking/index.ts';
-import { metric } from '../../src/platform/telemetry.ts';
+import { partMetric } from '../../src/platform/telemetry.ts';
 import { type Fault, faultyLockStore, type Operation } from '../support/faultyLockStore.ts';
 import { virtualLocks } from '../support/virtualLocks.ts';
 
@@ -82,7 +82,7 @@ describe('force-release', () => {
     network.fault = (operation) =>
       operation === 'release' ? { kind: 'status', status: 500 } : { kind: 'none' };
     expect(await release()).toMatchObject({ kind: 'released' });
-    expect(telemetry.values(metric.leaseReleaseFailed)).toEqual([1]);
+    expect(telemetry.values(partMetric.leaseReleaseFailed)).toEqual([1]);
   });
 
   test('succeeds if a waiter takes the lock as soon as it is broken', async () => {

@@ -3,7 +3,7 @@ import { holdLease } from '../../src/locking/holdLease.ts';
 import type { LeaseOwner, LockStore, Refusal } from '../../src/locking/index.ts';
 import { LeaseLost, LeaseReleased } from '../../src/locking/lease.ts';
 import { leaseTiming } from '../../src/locking/timing.ts';
-import { metric } from '../../src/platform/telemetry.ts';
+import { partMetric } from '../../src/platform/telemetry.ts';
 import { memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';
 import { type Fault, faultyLockStore, type Operation } from '../support/faultyLockStore.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
@@ -79,7 +79,7 @@ describe('while it is held', () => {
     lease.assertHeld();
     expect(lease.lost).toBeUndefined();
     expect(calls.filter((call) => call === 'renew')).toHaveLength(30);
-    expect(telemetry.values(metric.leaseLeftAtRenewalMs)).toEqual(Array(30).fill(17_000));
+    expect(telemetry.values(partMetric.leaseLeftAtRenewalMs)).toEqual(Array(30).fill(17_000));
     await lease.release();
   });
 
@@ -157,8 +157,8 @@ describe('it is lost', () => {
     await memory.acquire(key, 'lease-2', 30_000, never);
     await clock.advance(10_000);
     expect(lease.lost?.reason).toBe('taken');
-    expect(telemetry.reports.filter(({ name }) => name === metric.leaseLost)).toEqual([
-      { name: metric.leaseLost, value: 1, attributes: { job: 'test', reason: 'taken' } },
+    expect(telemetry.reports.filter(({ name }) => name === partMetric.leaseLost)).toEqual([
+      { name: partMetric.leaseLost, value: 1, attributes: { job: 'test', reason: 'taken' } },
     ]);
   });
 
@@ -234,7 +234,7 @@ describe('release', () => {
     await Promise.all([lease.release(), lease.release(), lease[Symbol.asyncDispose]()]);
     expect(calls).toEqual(['release', 'release applied']);
     expect(memory.holder(key)).toBeUndefined();
-    expect(telemetry.values(metric.leaseHeldMs)).toEqual([1234]);
+    expect(telemetry.values(partMetric.leaseHeldMs)).toEqual([1234]);
     expect(clock.sleepers()).toBe(0);
   });
 
@@ -268,7 +268,7 @@ describe('release', () => {
       const released = lease.release();
       await clock.advance(5000);
       await released;
-      expect(telemetry.values(metric.leaseReleaseFailed)).toEqual([1]);
+      expect(telemetry.values(partMetric.leaseReleaseFailed)).toEqual([1]);
       expect(lease.lost).toBeUndefined();
     },
   );
@@ -282,7 +282,7 @@ describe('release', () => {
     network.forged = { kind: 'refused', reason: 'taken', detail: 'late' };
     await clock.advance(5000);
     await released;
-    expect(telemetry.values(metric.leaseLost)).toEqual([]);
+    expect(telemetry.values(partMetric.leaseLost)).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ProcessLocks } from '../../src/locking/index.ts';
 import { LockStoreFailed, LocksClosed, LockTimeout } from '../../src/locking/lease.ts';
-import { metric } from '../../src/platform/telemetry.ts';
+import { partMetric } from '../../src/platform/telemetry.ts';
 import { memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 import { virtualLocks } from '../support/virtualLocks.ts';
@@ -19,7 +19,7 @@ describe('acquire', () => {
     await held?.release();
     await first.clock.advance(1000);
     const lease = await waiting;
-    const [waited = Number.NaN] = second.telemetry.values(metric.leaseWaitedMs);
+    const [waited = Number.NaN] = second.telemetry.values(partMetric.leaseWaitedMs);
     expect(waited).toBeGreaterThanOrEqual(12_000);
     expect(waited).toBeLessThanOrEqual(13_000);
     await lease.release();
@@ -223,10 +223,10 @@ describe('telemetry', () => {
     await second.locks.tryAcquire(key, owner);
     const job = { job: 'test' };
     expect(first.telemetry.reports).toEqual([
-      { name: metric.leaseAcquired, value: 1, attributes: job },
-      { name: metric.leaseFence, value: lease?.fence, attributes: job },
+      { name: partMetric.leaseAcquired, value: 1, attributes: job },
+      { name: partMetric.leaseFence, value: lease?.fence, attributes: job },
     ]);
-    expect(second.telemetry.reports).toEqual([{ name: metric.leaseSkipped, value: 1, attributes: job }]);
+    expect(second.telemetry.reports).toEqual([{ name: partMetric.leaseSkipped, value: 1, attributes: job }]);
     await lease?.release();
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { metric } from '../../src/platform/telemetry.ts';
+import { partMetric } from '../../src/platform/telemetry.ts';
 import { newManualRun } from '../../src/runs/manualRun.ts';
 import type { RunRecord } from '../../src/runs/runRecord.ts';
 import {
@@ -88,7 +88,7 @@ describe('POST ops/runs/{id}/cancel', () => {
       }),
     );
     expect(ops.telemetry.reports).toContainEqual({
-      name: metric.runEnded,
+      name: partMetric.runEnded,
       value: 1,
       attributes: { job: 'process-invoices', trigger: 'manual', status: 'cancelled' },
     });

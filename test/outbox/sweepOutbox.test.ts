@@ -6,7 +6,7 @@ import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher
 import { newOutboxMessage, type OutboxMessage, outboxMessageSchema } from '../../src/outbox/outboxMessage.ts';
 import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
 import { sweepOutbox } from '../../src/outbox/sweepOutbox.ts';
-import { metric } from '../../src/platform/telemetry.ts';
+import { partMetric } from '../../src/platform/telemetry.ts';
 import { memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryOutboxStore } from '../memory/memoryOutboxStore.ts';
 import { anInstance } from '../support/anInstance.ts';
@@ -149,7 +149,7 @@ describe('sweepOutbox', () => {
     await box.clock.advance(11_000);
     expect(await box.sweep()).toEqual({ dispatched: 1, retried: 0, parked: 0, failed: [] });
     expect(await box.read('orphan')).toMatchObject({ status: 'dispatched' });
-    expect(box.telemetry.values(metric.outboxOldestMs)).toContain(11_000);
+    expect(box.telemetry.values(partMetric.outboxOldestMs)).toContain(11_000);
     expect(await box.sweep()).toEqual({ dispatched: 0, retried: 0, parked: 0, failed: [] });
     expect(box.sent).toEqual(['orphan']);
     await box.clear();
@@ -163,7 +163,7 @@ describe('sweepOutbox', () => {
       await box.clock.advance(30_000);
       await box.sweep();
     }
-    expect(box.telemetry.values(metric.outboxOldestMs)).toEqual(
+    expect(box.telemetry.values(partMetric.outboxOldestMs)).toEqual(
       Array.from({ length: 8 }, (_, n) => 30_000 * (n + 1)),
     );
     await box.clear();
@@ -178,8 +178,8 @@ describe('sweepOutbox', () => {
     expect(await box.sweep()).toMatchObject({ dispatched: 0 });
     await box.clock.advance(6_000);
     expect(await box.sweep()).toMatchObject({ dispatched: 1 });
-    expect(box.telemetry.values(metric.outboxOldestMs)).toEqual([0, 5_000]);
-    expect(box.telemetry.values(metric.outboxLagMs)).toEqual([5_000]);
+    expect(box.telemetry.values(partMetric.outboxOldestMs)).toEqual([0, 5_000]);
+    expect(box.telemetry.values(partMetric.outboxLagMs)).toEqual([5_000]);
     await box.clear();
   });
 
@@ -188,7 +188,7 @@ describe('sweepOutbox', () => {
     const message = await box.store('twice');
     await cosmos.fault({ kind: '503', count: 1, filter: { operation: 'batch', partitionKey: 's1' } });
     await box.dispatcher().dispatch(message);
-    expect(box.telemetry.values(metric.outboxMarkFailed)).toHaveLength(1);
+    expect(box.telemetry.values(partMetric.outboxMarkFailed)).toHaveLength(1);
     expect(await box.read('twice')).toMatchObject({ status: 'pending' });
     await box.clock.advance(minute);
     await box.sweep();

@@ -10,7 +10,7 @@ import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { appTelemetry } from '../../src/platform/appMetrics.ts';
 import { exportMetrics, exportTelemetry } from '../../src/platform/exportTelemetry.ts';
-import { metric } from '../../src/platform/telemetry.ts';
+import { partMetric } from '../../src/platform/telemetry.ts';
 import { activeTrace, inSpan } from '../../src/platform/tracing.ts';
 
 afterEach(() => {
@@ -31,10 +31,10 @@ test('counts and records reach the exporter under the names in the code', async 
   });
   const stop = await exportMetrics(exporter, 'host-1');
   const telemetry = appTelemetry();
-  telemetry.count(metric.leaseLost, { job: 'process-invoices' });
-  telemetry.count(metric.leaseLost, { job: 'process-invoices' }, 2);
-  telemetry.record(metric.runMs, 40, { job: 'process-invoices' });
-  telemetry.record(metric.runMs, 60, { job: 'process-invoices' });
+  telemetry.count(partMetric.leaseLost, { job: 'process-invoices' });
+  telemetry.count(partMetric.leaseLost, { job: 'process-invoices' }, 2);
+  telemetry.record(partMetric.runMs, 40, { job: 'process-invoices' });
+  telemetry.record(partMetric.runMs, 60, { job: 'process-invoices' });
   await stop();
 
   const points = new Map(exported.map((data) => [data.descriptor.name, data]));
@@ -58,8 +58,8 @@ test('Application Insights receives custom metrics with their attributes', async
     ingestion,
   );
   const telemetry = appTelemetry();
-  telemetry.count(metric.leaseLost, { job: 'process-invoices', reason: 'expired' });
-  telemetry.record(metric.outboxOldestMs, 70_000);
+  telemetry.count(partMetric.leaseLost, { job: 'process-invoices', reason: 'expired' });
+  telemetry.record(partMetric.outboxOldestMs, 70_000);
   await stop();
 
   expect(ingestion.addresses).toEqual(['https://ingestion.invalid/v2.1/track']);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { metric } from '../../src/platform/telemetry.ts';
+import { partMetric } from '../../src/platform/telemetry.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { endManualRun, newManualRun, runManualGroup } from '../../src/runs/manualRun.ts';
 import { runScheduled } from '../../src/runs/runScheduled.ts';
@@ -45,7 +45,7 @@ describe('a cancelled run', () => {
     expect(group).toMatchObject({ status: 'failed', reason: 'the run was ended' });
     await endManualRun(parts, { ...run, groups: [group] });
     expect(await runs.read('count', 'manual-1')).toMatchObject({ status: 'cancelled', reason: 'wrong day' });
-    expect(world.telemetry.reports.filter(({ name }) => name === metric.runEnded)).toMatchObject([
+    expect(world.telemetry.reports.filter(({ name }) => name === partMetric.runEnded)).toMatchObject([
       { attributes: { trigger: 'manual', status: 'cancelled' } },
     ]);
   });

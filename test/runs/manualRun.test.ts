@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { jobLockKey } from '../../src/locking/index.ts';
-import { metric } from '../../src/platform/telemetry.ts';
+import { partMetric } from '../../src/platform/telemetry.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { endManualRun, newManualRun, runIdFor, runManualGroup } from '../../src/runs/manualRun.ts';
 import type { RunStore } from '../../src/runs/runStore.ts';
@@ -120,7 +120,7 @@ describe('runManualGroup', () => {
     const away = { ...runs, updateGroup: () => Promise.reject(new Error('the store is away')) };
     const record = await runManualGroup({ ...run.parts, runs: away }, run.task('0'));
     expect(record).toMatchObject({ status: 'completed', counts: { done: 3 } });
-    expect(run.world.telemetry.values(metric.runReportFailed)).toHaveLength(2);
+    expect(run.world.telemetry.values(partMetric.runReportFailed)).toHaveLength(2);
   });
 
   test('a run that was started past the API does nothing: only the record says what was asked for', async () => {

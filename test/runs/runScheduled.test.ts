@@ -9,7 +9,7 @@ import { FencedOut, jobLockKey } from '../../src/locking/index.ts';
 import { createSender, type Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { metric } from '../../src/platform/telemetry.ts';
+import { partMetric } from '../../src/platform/telemetry.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { defineJob, Idle, type Job } from '../../src/runs/job.ts';
 import type { RunRecord } from '../../src/runs/runRecord.ts';
@@ -156,7 +156,7 @@ describe('runScheduled', () => {
     expect(groups['1']).toEqual({ status: 'skipped', counts: {}, reason: 'held elsewhere' });
     expect(processed).toEqual(['0:0']);
     // The tick as a whole has completed: a lease that is held for ever shows up only in its group.
-    const ended = world.telemetry.reports.filter(({ name }) => name === metric.runGroupEnded);
+    const ended = world.telemetry.reports.filter(({ name }) => name === partMetric.runGroupEnded);
     expect(ended.map(({ attributes }) => attributes)).toEqual([
       { job: 'count', group: '0', status: 'completed' },
       { job: 'count', group: '1', status: 'skipped' },
@@ -269,7 +269,7 @@ describe('runScheduled', () => {
       groups: { '0': { status: 'completed', counts: { done: 2 } } },
     });
     // Before each of the two pieces, and at the end of the group.
-    expect(world.telemetry.values(metric.runReportFailed)).toHaveLength(3);
+    expect(world.telemetry.values(partMetric.runReportFailed)).toHaveLength(3);
     expect(await runs.read('count', tick.runId)).toBeUndefined();
   });
 
@@ -300,7 +300,7 @@ describe('runScheduled', () => {
       await cosmos.clearFaults();
       expect(processed.toSorted()).toEqual(['0:0', '0:1', '0:2', '1:0']);
       expect(groups).toMatchObject({ '0': { status: 'completed' }, '1': { status: 'completed' } });
-      expect(world.telemetry.values(metric.runReportFailed).length).toBeGreaterThan(0);
+      expect(world.telemetry.values(partMetric.runReportFailed).length).toBeGreaterThan(0);
       expect(await runs.read('count', runId)).toMatchObject({ status: 'running' });
     },
   );
@@ -351,7 +351,7 @@ describe('runScheduled', () => {
     });
     expect(world.telemetry.reports).toContainEqual(
       expect.objectContaining({
-        name: metric.runEnded,
+        name: partMetric.runEnded,
         attributes: expect.objectContaining({ status: 'completed' }),
       }),
     );
@@ -367,7 +367,7 @@ describe('runScheduled', () => {
     const { runId } = await runScheduled(job, running(world));
     expect(processed).toHaveLength(1);
     expect(await runs.read('count', runId)).toMatchObject({ status: 'cancelled', reason: 'wrong day' });
-    const ended = world.telemetry.reports.filter(({ name }) => name === metric.runEnded);
+    const ended = world.telemetry.reports.filter(({ name }) => name === partMetric.runEnded);
     expect(ended.map(({ attributes }) => attributes.status)).toEqual(['cancelled']);
   });
 });

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { workItemLockKey } from '../../src/locking/index.ts';
-import { metric } from '../../src/platform/telemetry.ts';
+import { partMetric } from '../../src/platform/telemetry.ts';
 import { cosmosEffects } from '../../src/workItems/cosmosWorkItems.ts';
 import { longestRefusedMs, NotNow, NotYet } from '../../src/workItems/nextTry.ts';
 import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
@@ -104,7 +104,7 @@ describe('several work items in one message', () => {
         })),
       }),
     ]);
-    expect(world.telemetry.values(metric.workItemDone)).toHaveLength(50);
+    expect(world.telemetry.values(partMetric.workItemDone)).toHaveLength(50);
   });
 
   test('a message that comes twice takes effect once', async () => {
@@ -156,7 +156,7 @@ describe('several work items in one message', () => {
     expect(done.toSorted()).toEqual(ids);
     const { resource } = await cosmos.containers.workItems.item('ring', id(2)).read();
     expect(resource).toMatchObject({ status: 'done', effect: { of: id(2) } });
-    expect(world.telemetry.values(metric.leaseAcquired)).toHaveLength(4);
+    expect(world.telemetry.values(partMetric.leaseAcquired)).toHaveLength(4);
     await work(message);
     expect(done).toHaveLength(3);
   });
@@ -173,7 +173,7 @@ describe('one of several work items', () => {
     expect(sent).toEqual([
       { message: { ...items[1], retry: { tries: 1, since } }, delayMs: expect.closeTo(10_000, -4) },
     ]);
-    expect(world.telemetry.values(metric.workItemPostponed)).toEqual([1]);
+    expect(world.telemetry.values(partMetric.workItemPostponed)).toEqual([1]);
     before.clear();
     expect(await work(sent[0]?.message)).toBe('done');
     expect((await recordedOf(ids)).toSorted()).toEqual(ids);

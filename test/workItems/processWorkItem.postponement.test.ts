@@ -6,7 +6,7 @@ import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { LockTimeout, workItemLockKey } from '../../src/locking/index.ts';
 import { sendToQueue } from '../../src/outbox/storageQueueDestination.ts';
 import { NotReconciled } from '../../src/paying/reconciliation.ts';
-import { metric } from '../../src/platform/telemetry.ts';
+import { partMetric } from '../../src/platform/telemetry.ts';
 import { cosmosEffects } from '../../src/workItems/cosmosWorkItems.ts';
 import { longestRefusedMs, NotNow, NotYet } from '../../src/workItems/nextTry.ts';
 import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
@@ -102,7 +102,7 @@ describe('a work item that cannot be done now', () => {
     outside.fault = new NotNow('down');
     const since = new Date(world.clock.now() - 30 * 3_600_000).toISOString();
     expect(await work({ ...item('weekend'), retry: { tries: 200, since } })).toBe('postponed');
-    expect(world.telemetry.values(metric.workItemWaitedMs)).toEqual([30 * 3_600_000]);
+    expect(world.telemetry.values(partMetric.workItemWaitedMs)).toEqual([30 * 3_600_000]);
     outside.fault = undefined;
     expect(await work(sent[0]?.item)).toBe('done');
     expect(rung).toEqual(['weekend']);
@@ -250,7 +250,7 @@ describe('a work item of a newer release', () => {
     expect(rung).toEqual([]);
     expect(noted).toEqual([]);
     expect(world.calls).toEqual([]);
-    expect(world.telemetry.values(metric.workItemPostponed)).toEqual([]);
+    expect(world.telemetry.values(partMetric.workItemPostponed)).toEqual([]);
   });
 
   test('is done if its version is the one that this release writes', async () => {

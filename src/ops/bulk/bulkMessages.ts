@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { OutboxStore } from '../../outbox/outboxStore.ts';
 import { Idle, type RunCounts } from '../../runs/job.ts';
-import { type DeadLetterSource, deadLettersOf, isAskedFor } from '../deadLetters.ts';
+import { type DeadLetterSource, deadLettersOf, matchesLetter } from '../deadLetters.ts';
 import type { OnBehalf } from './bulkInvoices.ts';
 import type { MessageFilter } from './bulkRequest.ts';
 
@@ -103,7 +103,7 @@ async function* matching(
   for (const source of sources) {
     let ids: string[] = [];
     for await (const letter of deadLettersOf([source], filter)) {
-      if (!isAskedFor(letter, filter)) continue;
+      if (!matchesLetter(letter, filter)) continue;
       ids.push(letter.id);
       if (ids.length < deadLetterPieceSize) continue;
       yield { kind: 'messages', source: source.name, ids };
