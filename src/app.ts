@@ -1,15 +1,11 @@
-import { checkPayments } from './after/checkPayments.ts';
-import { paymentEventStage } from './after/eventStage.ts';
-import { receiptFollowUp, receiptStage, receiptWriter } from './after/receipts.ts';
-import { type EventRequest, eventIntake } from './after/receiveEvent.ts';
-import { refundStage } from './after/refundStage.ts';
-import { webhookFollowUp, webhookStage } from './after/webhook.ts';
+import { afterPayments, appFollowUps } from './after/afterPayments.ts';
+import { receiptWriter } from './after/receipts.ts';
+import type { EventRequest } from './after/receiveEvent.ts';
 import { archiving } from './archive/archiving.ts';
 import { processInvoicesJob } from './claiming/processInvoices.ts';
 import { azureCloud, type Cloud } from './cloud.ts';
-import { followUpsOf } from './invoice/followUps.ts';
 import { sendingStore } from './invoice/store/invoiceWrites.ts';
-import { createLocks, type Invocation, jobLockKey } from './locking/index.ts';
+import { createLocks, type Invocation, jobLockKey, type Lease } from './locking/index.ts';
 import { blobLocks, type OpenLocks } from './lockStores.ts';
 import { bulkJob } from './ops/bulk/bulkJob.ts';
 import { callersOf } from './ops/caller.ts';
@@ -18,13 +14,9 @@ import { poisonSource } from './ops/poisonSource.ts';
 import { sweepAndReport } from './ops/sweepAndReport.ts';
 import { createDispatcher, createSender } from './outbox/dispatcher.ts';
 import { watchPause } from './pacing/pause.ts';
-import { checkedAccount } from './paying/accountCheck.ts';
-import { createExecutePayments } from './paying/executePayments.ts';
-import { pacedProvider, paymentPace } from './paying/pacedProvider.ts';
 import { payingPolicy } from './paying/payingPolicy.ts';
 import type { PaymentProvider, ProviderAccount, ProviderEvents } from './paying/paymentProvider.ts';
-import { reconciliationFollowUp, reconciliationStage } from './paying/reconciliation.ts';
-import { defaultSettlementPolicy } from './paying/settlement.ts';
+import { payments } from './paying/payments.ts';
 import { appTelemetry, metric } from './platform/appMetrics.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Instance } from './platform/instance.ts';
@@ -54,125 +46,108 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const { clock = systemClock, telemetry = appTelemetry(), log = console.warn } = parts;
   const instance: Instance = { name: settings.instanceId, clock, telemetry, log };
   const opened = parts.cloud?.(instance) ?? azureCloud(settings, instance, parts.openLocks ?? blobLocks);
-  const { outbox, destinations } = opened;
-  const dispatcher = createDispatcher({ outbox, destinations, instance });
+  const dispatcher = createDispatcher({ ...opened, instance });
   const sender = createSender(dispatcher, clock);
   const cloud: Cloud = { ...opened, invoices: sendingStore(opened.invoices, sender) };
   const { invoices, runs, effects, workItems } = cloud;
   const { shards, shardGroups: groups, batchSize, allowance, leaseSeconds } = settings;
-  const claimStaleMs = settings.claimStaleSeconds * 1000;
   const timeoutMs = settings.paymentTimeoutSeconds * 1000;
   const fenceFloor = invoices.highestFence;
   const locks = createLocks(cloud.lockStore, { clock, telemetry, leaseSeconds, fenceFloor });
+  const { stopping } = locks;
   const stripe = { ...settings.stripe, timeoutMs };
-  const given = parts.provider ?? stripeProvider(stripe);
   const pause = watchPause(cloud.pauses, clock);
-  const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping, pause }, allowance);
-  const account = checkedAccount(given, cloud.account, instance, pace.lookups, settings.deploymentId);
-  const provider = pacedProvider(given, pace, instance, account);
-  const webhook = settings.notify === undefined ? [] : [webhookFollowUp];
-  const followUps = followUpsOf([receiptFollowUp, reconciliationFollowUp, ...webhook]);
-
-  const paying = payingPolicy({ claimStaleMs, timeoutMs });
+  const followUps = appFollowUps(settings);
+  const policy = payingPolicy({ claimStaleMs: settings.claimStaleSeconds * 1000, timeoutMs });
+  const paying = payments(
+    parts.provider ?? stripeProvider(stripe),
+    { ...cloud, messages: cloud.commandMessages, followUps, sender, pause, stopping, instance },
+    policy,
+    settings,
+  );
   const job = processInvoicesJob(
     { ...cloud, followUps, pause, instance },
-    { shards, groups, batchSize, ...paying, ceiling: allowance.rate },
-  );
-  const executePayments = createExecutePayments(
-    { invoices, provider, followUps, sender, messages: cloud.commandMessages, instance },
-    paying,
+    { shards, groups, batchSize, ...policy, ceiling: allowance.rate },
   );
   const writeReceipt = receiptWriter(cloud.receipts);
-  const {
-    invoices: kept,
-    archive,
-    customers,
-    ...mover
-  } = archiving({ ...cloud, writeReceipt }, settings, {
-    locks,
-    instance,
-  });
-  const tracking = { invoices: kept, provider, followUps, settlement: defaultSettlementPolicy, instance };
-  const stages = [
-    receiptStage(cloud.receipts),
-    reconciliationStage({ invoices, provider, followUps, instance }),
-    refundStage(tracking),
-    paymentEventStage(tracking),
-    ...(settings.notify === undefined ? [] : [webhookStage(settings.notify, { clock })]),
-  ];
+  const archived = archiving({ ...cloud, writeReceipt }, settings, { locks, instance });
+  const after = afterPayments(
+    {
+      ...cloud,
+      ...workItems,
+      stored: invoices,
+      invoices: archived.invoices,
+      events: parts.events ?? stripeEvents(stripe),
+      cursor: cloud.eventCursor,
+      pacer: paying.lookups,
+      provider: paying.provider,
+      followUps,
+      instance,
+    },
+    settings,
+  );
+  const { corrections, stages } = after;
   const poison = poisonItems({ ...workItems, store: cloud.poison, stages, clock });
   const processWorkItem = createProcessWorkItem({ ...workItems, stages, effects, locks, poison, instance });
   const deadLetters = [poisonSource(poison, workItems), ...cloud.deadLetters];
-  const bulk = bulkJob({ ...cloud, deadLetters, corrections: tracking, instance });
+  const bulk = bulkJob({ ...cloud, deadLetters, corrections, instance });
   const running = { jobs: [job, bulk], locks, runs, instance };
-  const healthChecks = [...cloud.healthChecks, ...account.healthChecks];
+  const healthChecks = [...cloud.healthChecks, ...paying.healthChecks];
   const shown = {
     ...cloud,
-    invoices: kept,
-    archive,
-    customers,
+    ...archived,
     shards,
     job,
     bulk,
     deadLetters,
     healthChecks,
+    corrections,
+    instance,
   };
   const { track, ended } = workUnderWay(clock);
-  const list = {
-    ...workItems,
-    effects,
-    events: parts.events ?? stripeEvents(stripe),
-    cursor: cloud.eventCursor,
-    pacer: pace.lookups,
-  };
-  const intake = eventIntake({ ...list, webhookSecrets: settings.webhookSecrets, instance });
 
-  /** The ticks of timers that pay: null while payments are paused. */
+  /** A tick of a timer that pays: null while payments are paused. */
   const unlessPaused = async <T>(tick: () => Promise<T>) => {
     await pause.look();
     return pause.gate() === 'open' ? tick() : null;
   };
+  /** A tick that one instance does: null if another one does it. */
+  const alone = async <T>(name: string, tick: (lease: Lease) => Promise<T>) => {
+    const owner = { instance: instance.name, job: name };
+    await using lease = await locks.tryAcquire(jobLockKey(name), owner);
+    return lease === null ? null : await tick(lease);
+  };
 
   return {
     settings,
-    ops: opsApi({ ...shown, ...callersOf(settings), corrections: tracking, instance }),
-    /** A tick of the job's timer; null while payments are paused. */
+    ops: opsApi({ ...shown, ...callersOf(settings) }),
+    /** A tick of the job's timer. */
     processInvoices: () =>
       unlessPaused(async () => {
         using _busy = sender.busy();
-        return await track(runScheduled(job, running, locks.stopping));
+        return await track(runScheduled(job, running, stopping));
       }),
-    /** A tick of the sweeper's timer; null if another instance sweeps. */
-    async sweepOutbox() {
-      const owner = { instance: instance.name, job: 'sweep-outbox' };
-      await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
-      if (lease === null) return null;
-      return await sweepAndReport(
-        { ...cloud, dispatcher, shards, poison, checkKey: account.checkKey, instance },
-        lease,
-        locks.stopping,
-      );
-    },
-    /**
-     * The other tick of that timer: it reads the list of events, then it asks about payments in progress, refunds and disputes;
-     * null if another instance does, or payments are paused.
-     */
+    /** A tick of the sweeper's timer. */
+    sweepOutbox: () =>
+      alone('sweep-outbox', (lease) => {
+        const { checkKey } = paying;
+        return sweepAndReport({ ...cloud, dispatcher, shards, poison, checkKey, instance }, lease, stopping);
+      }),
+    /** The other tick of that timer. */
     trackPayments: () =>
-      unlessPaused(async () => {
-        const owner = { instance: instance.name, job: 'track-payments' };
-        await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
-        if (lease === null) return null;
-        using budget = timeBudget(clock, locks.stopping);
-        const listed = await intake.readList(lease, budget.signal);
-        return { ...listed, ...(await checkPayments(tracking, lease, budget.signal)) };
-      }),
+      unlessPaused(() =>
+        alone('track-payments', async (lease) => {
+          using budget = timeBudget(clock, stopping);
+          return await after.track(lease, budget.signal);
+        }),
+      ),
     /** A tick of the archive's timer; undefined if another instance moves invoices. */
-    archiveInvoices: (timer: unknown, context: Invocation) => track(mover.tick(timer, context)),
+    archiveInvoices: (timer: unknown, context: Invocation) => track(archived.tick(timer, context)),
     /** A request of the payment provider, which tells of an event. */
-    receiveEvent: (request: EventRequest) => track(intake.receive(request)),
+    receiveEvent: (request: EventRequest) => track(after.receive(request)),
     /** One message of the queue of payment commands. */
     executePayments: (message: unknown, delivery?: unknown) =>
-      track(executePayments({ message, delivery, signal: locks.stopping })),
+      track(paying.execute({ message, delivery, signal: stopping })),
     /** One message of the queue of work items. */
     processWorkItem: (message: unknown) => track(processWorkItem(message)),
     /** One message of the poison queue of work items; the answer says why it is there, or what became of it. */
@@ -183,7 +158,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     /** One group of a manual run. */
     async runJobGroup(task: unknown) {
       using _busy = sender.busy();
-      return await answerUnlessStopping(track(runManualGroup(running, task, locks.stopping)));
+      return await answerUnlessStopping(track(runManualGroup(running, task, stopping)));
     },
     /** The end of a manual run. */
     endJobRun: (end: unknown) => track(endManualRun(running, end)),

@@ -1,0 +1,36 @@
+import type { PacerParts } from '../pacing/pacer.ts';
+import type { PauseWatch } from '../pacing/pause.ts';
+import type { Instance } from '../platform/instance.ts';
+import { type AccountRecord, checkedAccount } from './accountCheck.ts';
+import { createExecutePayments } from './executePayments.ts';
+import { type PaymentAllowance, pacedProvider, paymentPace } from './pacedProvider.ts';
+import type { PayingPolicy } from './payingPolicy.ts';
+import type { PaymentProvider, ProviderAccount } from './paymentProvider.ts';
+
+/** The provider behind its gates (docs/gates.md), and the consumer of the payment commands. */
+export function payments(
+  given: PaymentProvider & ProviderAccount,
+  {
+    pace: store,
+    account: record,
+    pause,
+    stopping,
+    instance,
+    ...paying
+  }: Omit<Parameters<typeof createExecutePayments>[0], 'provider'> & {
+    pace: PacerParts['store'];
+    account: AccountRecord;
+    pause: PauseWatch;
+    stopping: AbortSignal;
+    instance: Instance;
+  },
+  policy: PayingPolicy,
+  { allowance, deploymentId }: { allowance: PaymentAllowance; deploymentId?: string | undefined },
+) {
+  const pace = paymentPace({ store, instance, stopping, pause }, allowance);
+  const account = checkedAccount(given, record, instance, pace.lookups, deploymentId);
+  const provider = pacedProvider(given, pace, instance, account);
+  const { checkKey, healthChecks } = account;
+  const execute = createExecutePayments({ ...paying, provider, instance }, policy);
+  return { provider, lookups: pace.lookups, checkKey, healthChecks, execute };
+}
