@@ -1,30 +1,6 @@
-import { defineConfig } from 'vitest/config';
-import { compiledCode } from './test/support/compiledCode.ts';
-import { needsOwnProcess } from './test/support/needsOwnProcess.ts';
+import { defineConfig, mergeConfig } from 'vitest/config';
+import { onlyInFull } from './test/support/onlyInFull.ts';
+import full from './vitest.full.config.ts';
 
-/** More than there are processors: some tests wait most of their time, for leases to end or for servers to start. */
-const workers = { maxWorkers: 4, sequence: { groupOrder: 1 } };
-
-export default defineConfig({
-  test: {
-    globalSetup: ['test/support/compiledCode.ts', 'test/support/globalAzurite.ts'],
-    pool: 'forks',
-    // The machine may be busy.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    env: { NODE_COMPILE_CACHE: compiledCode },
-    projects: [
-      { extends: true, test: { ...workers, name: 'own process', include: needsOwnProcess } },
-      {
-        extends: true,
-        test: {
-          ...workers,
-          name: 'shared process',
-          include: ['test/**/*.test.ts'],
-          exclude: needsOwnProcess,
-          isolate: false,
-        },
-      },
-    ],
-  },
-});
+/** For every change (`npm test`). */
+export default mergeConfig(full, defineConfig({ test: { exclude: onlyInFull, env: { TESTS: 'core' } } }));

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { shardOf } from '../src/invoice/shard.ts';
-import { stripeProvider } from '../src/paying/stripe/stripeProvider.ts';
 import type { AzureClients } from '../src/platform/azureClients.ts';
 import { serviceBusQueues } from '../src/platform/azureNames.ts';
 import type { Settings } from '../src/settings/settings.ts';
+import { stripeProvider } from '../src/stripe/stripeProvider.ts';
 
 /**
  * The baseline: what a careful engineer would write with the plain SDKs. It pays one invoice after another,

@@ -25,6 +25,8 @@ const lockJson = z.object({
       version: z.string().optional(),
       dev: z.boolean().optional(),
       optional: z.boolean().optional(),
+      /** A folder of this repository. */
+      link: z.boolean().optional(),
     }),
   ),
 });
@@ -50,8 +52,8 @@ report();
 function copyProductionPackages(): Set<string> {
   const lock = lockJson.parse(readJson('package-lock.json'));
   const copied = new Set<string>();
-  for (const [path, { version, dev = false, optional = false }] of Object.entries(lock.packages)) {
-    if (path === '' || dev || path.startsWith('node_modules/@types/')) continue;
+  for (const [path, { version, dev, optional, link }] of Object.entries(lock.packages)) {
+    if (path === '' || dev || link || path.startsWith('node_modules/@types/')) continue;
     const from = join(root, path);
     if (optional && !existsSync(from)) continue;
     const installed = installedJson.parse(readJson(`${path}/package.json`));

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { isLiveKey, stripeClient } from '../src/paying/stripe/stripeClient.ts';
+import { isLiveKey, stripeClient } from '../src/stripe/stripeClient.ts';
 
 const { values } = parseArgs({
   options: {

@@ -1,22 +1,25 @@
 import pLimit from 'p-limit';
 import type Stripe from 'stripe';
-import { StoreAway } from '../src/documents/storeAway.ts';
-import { followUpsOf } from '../src/followUps/followUps.ts';
-import { receiptFollowUp } from '../src/followUps/receipts.ts';
-import type { Invoice } from '../src/invoice/invoice.ts';
+import { decideProgress, secondPayment } from '../src/after/decideProgress.ts';
+import { receiptFollowUp } from '../src/after/receipts.ts';
+import { recordProgress } from '../src/after/trackPayment.ts';
+import { StoreAway } from '../src/documents/documentStore.ts';
+import { followUpsOf } from '../src/invoice/followUps.ts';
+import { type Invoice, wasVoided } from '../src/invoice/invoice.ts';
 import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
-import { wasVoided } from '../src/invoice/wasVoided.ts';
-import { defaultSettlementPolicy as settlement } from '../src/paying/decideSettlement.ts';
-import { movesMoney, ownershipOf } from '../src/paying/foundPayment.ts';
+import {
+  movesMoney,
+  ownershipOf,
+  type PaymentFound,
+  recordFoundPayment,
+} from '../src/paying/foundPayment.ts';
 import { noReversals } from '../src/paying/mergeReversals.ts';
 import type { ProviderPayment } from '../src/paying/paymentProvider.ts';
-import { type PaymentFound, recordFoundPayment } from '../src/paying/recordFoundPayment.ts';
-import { paymentFrom } from '../src/paying/stripe/stripeIntent.ts';
-import { stripeLookups } from '../src/paying/stripe/stripeLookups.ts';
+import { defaultSettlementPolicy as settlement } from '../src/paying/settlement.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { noTelemetry } from '../src/platform/telemetry.ts';
-import { decideProgress, secondPayment } from '../src/tracking/decideProgress.ts';
-import { recordProgress } from '../src/tracking/trackPayment.ts';
+import { paymentFrom } from '../src/stripe/stripeIntent.ts';
+import { stripeLookups } from '../src/stripe/stripeLookups.ts';
 
 /** The actor in an invoice's timeline. */
 const by = 'after-restore';

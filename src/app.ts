@@ -1,13 +1,14 @@
+import { checkPayments } from './after/checkPayments.ts';
+import { paymentEventStage } from './after/eventStage.ts';
+import { receiptFollowUp, receiptStage, receiptWriter } from './after/receipts.ts';
+import { type EventRequest, eventIntake } from './after/receiveEvent.ts';
+import { refundStage } from './after/refundStage.ts';
+import { webhookFollowUp, webhookStage } from './after/webhook.ts';
 import { archiving } from './archive/archiving.ts';
 import { processInvoicesJob } from './claiming/processInvoices.ts';
 import { azureCloud, type Cloud } from './cloud.ts';
-import { eventIntake } from './events/eventIntake.ts';
-import { paymentEventStage } from './events/eventStage.ts';
-import type { EventRequest } from './events/receiveEvent.ts';
-import { followUpsOf } from './followUps/followUps.ts';
-import { receiptFollowUp, receiptStage, receiptWriter } from './followUps/receipts.ts';
-import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
-import { sendingStore } from './invoice/store/sendingStore.ts';
+import { followUpsOf } from './invoice/followUps.ts';
+import { sendingStore } from './invoice/store/invoiceWrites.ts';
 import { createLocks, type Invocation, jobLockKey } from './locking/index.ts';
 import { blobLocks, type OpenLocks } from './lockStores.ts';
 import { bulkJob } from './ops/bulk/bulkJob.ts';
@@ -15,31 +16,24 @@ import { callersOf } from './ops/caller.ts';
 import { opsApi } from './ops/opsApi.ts';
 import { poisonSource } from './ops/poisonSource.ts';
 import { sweepAndReport } from './ops/sweepAndReport.ts';
-import { createDispatcher } from './outbox/dispatcher.ts';
-import { createSender } from './outbox/sender.ts';
+import { createDispatcher, createSender } from './outbox/dispatcher.ts';
 import { watchPause } from './pacing/pause.ts';
 import { checkedAccount } from './paying/accountCheck.ts';
-import { withCircuitBreaker } from './paying/circuitBreaker.ts';
-import { defaultSettlementPolicy } from './paying/decideSettlement.ts';
 import { createExecutePayments } from './paying/executePayments.ts';
-import { keyCheck } from './paying/keyCheck.ts';
 import { pacedProvider, paymentPace } from './paying/pacedProvider.ts';
 import { payingPolicy } from './paying/payingPolicy.ts';
-import type { PaymentProvider, ProviderAccount } from './paying/paymentProvider.ts';
-import type { ProviderEvents } from './paying/providerEvents.ts';
+import type { PaymentProvider, ProviderAccount, ProviderEvents } from './paying/paymentProvider.ts';
 import { reconciliationFollowUp, reconciliationStage } from './paying/reconciliation.ts';
-import { stripeEvents } from './paying/stripe/stripeEvents.ts';
-import { stripeProvider } from './paying/stripe/stripeProvider.ts';
+import { defaultSettlementPolicy } from './paying/settlement.ts';
 import { appTelemetry, metric } from './platform/appMetrics.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Instance } from './platform/instance.ts';
 import { stopApp, timeBudget, workUnderWay } from './platform/stopping.ts';
-import { refundStage } from './refunds/refundStage.ts';
 import { answerUnlessStopping, endManualRun, runManualGroup } from './runs/manualRun.ts';
 import { runScheduled } from './runs/runScheduled.ts';
 import type { Settings } from './settings/settings.ts';
-import { checkPayments } from './tracking/checkPayments.ts';
-import { heldStage } from './workItems/heldStage.ts';
+import { stripeEvents } from './stripe/stripeEvents.ts';
+import { stripeProvider } from './stripe/stripeProvider.ts';
 import { poisonItems } from './workItems/poison.ts';
 import { createProcessWorkItem } from './workItems/processWorkItem.ts';
 
@@ -73,11 +67,9 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const stripe = { ...settings.stripe, timeoutMs };
   const given = parts.provider ?? stripeProvider(stripe);
   const pause = watchPause(cloud.pauses, clock);
-  const account = checkedAccount(given, cloud.account, instance, pause, settings.deploymentId);
-  const checkKey = keyCheck(given, instance, pause);
   const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping, pause }, allowance);
-  const called = withCircuitBreaker(given, instance);
-  const provider = pacedProvider(called, pace, instance, account.admission);
+  const account = checkedAccount(given, cloud.account, instance, pace.lookups, settings.deploymentId);
+  const provider = pacedProvider(given, pace, instance, account);
   const webhook = settings.notify === undefined ? [] : [webhookFollowUp];
   const followUps = followUpsOf([receiptFollowUp, reconciliationFollowUp, ...webhook]);
 
@@ -103,9 +95,9 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const tracking = { invoices: kept, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const stages = [
     receiptStage(cloud.receipts),
-    heldStage(reconciliationStage({ invoices, provider, followUps, instance }), pause.why),
-    heldStage(refundStage(tracking), pause.why),
-    heldStage(paymentEventStage(tracking), pause.why),
+    reconciliationStage({ invoices, provider, followUps, instance }),
+    refundStage(tracking),
+    paymentEventStage(tracking),
     ...(settings.notify === undefined ? [] : [webhookStage(settings.notify, { clock })]),
   ];
   const poison = poisonItems({ ...workItems, store: cloud.poison, stages, clock });
@@ -132,26 +124,31 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     events: parts.events ?? stripeEvents(stripe),
     cursor: cloud.eventCursor,
     pacer: pace.lookups,
-    pause,
   };
   const intake = eventIntake({ ...list, webhookSecrets: settings.webhookSecrets, instance });
+
+  /** The ticks of timers that pay: null while payments are paused. */
+  const unlessPaused = async <T>(tick: () => Promise<T>) => {
+    await pause.look();
+    return pause.gate() === 'open' ? tick() : null;
+  };
 
   return {
     settings,
     ops: opsApi({ ...shown, ...callersOf(settings), corrections: tracking, instance }),
     /** A tick of the job's timer; null while payments are paused. */
-    async processInvoices() {
-      if ((await pause.why()) !== undefined) return null;
-      using _busy = sender.busy();
-      return await track(runScheduled(job, running, locks.stopping));
-    },
+    processInvoices: () =>
+      unlessPaused(async () => {
+        using _busy = sender.busy();
+        return await track(runScheduled(job, running, locks.stopping));
+      }),
     /** A tick of the sweeper's timer; null if another instance sweeps. */
     async sweepOutbox() {
       const owner = { instance: instance.name, job: 'sweep-outbox' };
       await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
       if (lease === null) return null;
       return await sweepAndReport(
-        { ...cloud, dispatcher, shards, poison, checkKey, instance },
+        { ...cloud, dispatcher, shards, poison, checkKey: account.checkKey, instance },
         lease,
         locks.stopping,
       );
@@ -160,15 +157,15 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
      * The other tick of that timer: it reads the list of events, then it asks about payments in progress, refunds and disputes;
      * null if another instance does, or payments are paused.
      */
-    async trackPayments() {
-      if ((await pause.why()) !== undefined) return null;
-      const owner = { instance: instance.name, job: 'track-payments' };
-      await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
-      if (lease === null) return null;
-      using budget = timeBudget(clock, locks.stopping);
-      const listed = await intake.readList(lease, budget.signal);
-      return { ...listed, ...(await checkPayments(tracking, lease, budget.signal)) };
-    },
+    trackPayments: () =>
+      unlessPaused(async () => {
+        const owner = { instance: instance.name, job: 'track-payments' };
+        await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
+        if (lease === null) return null;
+        using budget = timeBudget(clock, locks.stopping);
+        const listed = await intake.readList(lease, budget.signal);
+        return { ...listed, ...(await checkPayments(tracking, lease, budget.signal)) };
+      }),
     /** A tick of the archive's timer; undefined if another instance moves invoices. */
     archiveInvoices: (timer: unknown, context: Invocation) => track(mover.tick(timer, context)),
     /** A request of the payment provider, which tells of an event. */

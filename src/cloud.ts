@@ -1,12 +1,12 @@
+import { blobReceipts } from './after/blobReceipts.ts';
+import { cosmosEventCursor } from './after/cosmosEventCursor.ts';
+import type { EventCursor } from './after/readEventList.ts';
+import type { ReceiptStore } from './after/receipts.ts';
 import type { ArchivePorts } from './archive/archiving.ts';
 import { blobArchive } from './archive/blobArchive.ts';
 import { cosmosArchiveStore } from './archive/cosmosArchiveStore.ts';
 import { cosmosDocuments } from './documents/cosmosDocuments.ts';
 import { unreadableReport } from './documents/storedDocuments.ts';
-import { cosmosEventCursor } from './events/cosmosEventCursor.ts';
-import type { EventCursor } from './events/eventCursor.ts';
-import { blobReceipts } from './followUps/blobReceipts.ts';
-import type { ReceiptStore } from './followUps/receipts.ts';
 import { blobImportRecords } from './intake/blobImportRecords.ts';
 import type { ImportRecords } from './intake/importRecords.ts';
 import { shardsCheck } from './invoice/shard.ts';
@@ -26,11 +26,10 @@ import type { SendMessages } from './outbox/dispatcher.ts';
 import type { OutboxStore } from './outbox/outboxStore.ts';
 import { serviceBusDestination } from './outbox/serviceBusDestination.ts';
 import { sendToQueue, storageQueueDestination } from './outbox/storageQueueDestination.ts';
-import { cosmosPaceStore } from './pacing/cosmosPaceStore.ts';
-import { cosmosPauseStore } from './pacing/cosmosPauseStore.ts';
-import type { PaceStore } from './pacing/paceStore.ts';
+import { cosmosPaceStore, cosmosPauseStore } from './pacing/cosmosPaceStore.ts';
 import type { PauseStore } from './pacing/pause.ts';
-import { type AccountRecord, accountRecord } from './paying/accountRecord.ts';
+import type { PaceStore } from './pacing/schedule.ts';
+import { type AccountRecord, accountRecord } from './paying/accountCheck.ts';
 import type { HeldMessages } from './paying/executePayments.ts';
 import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
@@ -39,12 +38,10 @@ import type { Instance } from './platform/instance.ts';
 import { heldMessages } from './platform/serviceBusHeldMessages.ts';
 import { cosmosRunStore } from './runs/cosmosRunStore.ts';
 import type { RunStore } from './runs/runStore.ts';
-import { cosmosEffects } from './workItems/cosmosEffects.ts';
-import { cosmosPoisonStore } from './workItems/cosmosPoisonStore.ts';
-import type { Effects } from './workItems/effects.ts';
+import { cosmosEffects, cosmosPoisonStore } from './workItems/cosmosWorkItems.ts';
 import type { SendAgain } from './workItems/nextTry.ts';
 import type { PoisonStore } from './workItems/poison.ts';
-import { workItemMessages } from './workItems/workItem.ts';
+import { type Effects, workItemMessages } from './workItems/workItem.ts';
 
 /** Everything outside the process that the app works with, as the ports that its parts ask for. */
 export interface Cloud {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { minorAmount } from '../../src/invoice/stripeAmount.ts';
+import { minorAmount } from '../../src/stripe/stripeAmount.ts';
 import type { Recount } from './countDocuments.ts';
 import { count, type Figures } from './figures.ts';
 

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
-import { movementKinds } from '../../src/invoice/store/movements.ts';
+import { movementKinds } from '../../src/invoice/figures/counters.ts';
 import type { Figures } from './figures.ts';
 
 const rowSchema = z.looseObject({ day: z.string(), currency: z.string() }).catchall(z.string());

@@ -1,13 +1,13 @@
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { followUpsOf } from '../../src/followUps/followUps.ts';
+import { trackPayment } from '../../src/after/trackPayment.ts';
+import { followUpsOf } from '../../src/invoice/followUps.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
-import { stripeAmount } from '../../src/invoice/stripeAmount.ts';
-import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
-import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
-import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
+import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
 import type { Instance } from '../../src/platform/instance.ts';
-import { trackPayment } from '../../src/tracking/trackPayment.ts';
+import { stripeAmount } from '../../src/stripe/stripeAmount.ts';
+import { stripeClient } from '../../src/stripe/stripeClient.ts';
+import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { unpaced } from '../../test/support/unpaced.ts';
 import { fateOf, numbered } from './invoices.ts';
 

@@ -5,8 +5,8 @@ import {
 import {
   check,
   closeSession,
-  create,
-  exists,
+  createNode,
+  existsNode,
   getData,
   multi,
   setData,
@@ -46,7 +46,10 @@ export const zooKeeper: BenchStoreKind = {
       raw: {
         async prepare(key) {
           const { lock, tenure } = nodesOf(key);
-          await shared.send(multi([create(lock, '0', 'for ever'), create(tenure, '', 'for ever')]), never);
+          await shared.send(
+            multi([createNode(lock, '0', 'for ever'), createNode(tenure, '', 'for ever')]),
+            never,
+          );
         },
         async cycle(key) {
           const { lock, tenure, lease } = nodesOf(key);
@@ -54,22 +57,22 @@ export const zooKeeper: BenchStoreKind = {
             const [, found] = await Promise.all([
               shared.send(sync(lock), never),
               shared.send(getData(lock), never),
-              shared.send(exists(lease), never),
+              shared.send(existsNode(lease), never),
             ]);
             return found;
           };
           const found = await read();
           await read();
           const session = await connect(leaseMs, false);
-          const take = [create(lease, 'bench', 'with the session'), setData(tenure, 'bench')];
+          const take = [createNode(lease, 'bench', 'with the session'), setData(tenure, 'bench')];
           const taken = await session.send(multi(take), never);
           const version = taken.kind === 'done' ? taken.stats[0]?.version : undefined;
-          const stat = await session.send(exists(lock), never);
+          const stat = await session.send(existsNode(lock), never);
           const record = JSON.stringify({ fence: Number(found?.stat.version) + 1, leaseMs });
           const write = [check(lease), check(tenure, version), setData(lock, record, stat?.version)];
           const written = await session.send(multi(write), never);
           if (written.kind === 'refused') throw new Error(`refused: ${written.code}`);
-          await Promise.all([session.send(exists(lease), never), session.send(closeSession, never)]);
+          await Promise.all([session.send(existsNode(lease), never), session.send(closeSession, never)]);
           session.destroy();
         },
       },

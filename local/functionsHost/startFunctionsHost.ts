@@ -11,8 +11,7 @@
 import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Clock } from '../../src/platform/clock.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { type AppFunction, readFunctions, type Trigger } from './appFunctions.ts';
 import type { LogLevel, TypedData } from './coreTypes.ts';
 import type { DurableEngine } from './durable/index.ts';

@@ -1,5 +1,5 @@
 import type { CosmosClient } from '@azure/cosmos';
-import { type InvoiceStatus, invoiceStatuses } from '../../src/invoice/invoice.ts';
+import { type InvoiceStatus, invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 
 /** What adding up needs to know of an invoice. */

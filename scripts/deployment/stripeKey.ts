@@ -1,7 +1,7 @@
 import Stripe from 'stripe';
-import { isLiveKey, stripeClient } from '../../src/paying/stripe/stripeClient.ts';
 import { errorText } from '../../src/platform/errorText.ts';
 import { stripeKey } from '../../src/settings/fields.ts';
+import { isLiveKey, stripeClient } from '../../src/stripe/stripeClient.ts';
 
 /** What became of the check of a key. */
 export type KeyCheck =

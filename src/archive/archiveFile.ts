@@ -78,3 +78,35 @@ const systemFields = new Set(['_rid', '_self', '_etag', '_attachments', '_ts']);
 function ownFields(document: StoredInvoice): Record<string, unknown> {
   return Object.fromEntries(Object.entries(document).filter(([name]) => !systemFields.has(name)));
 }
+
+/** Where archived invoices are kept: texts under names. */
+export interface ArchiveBlobs {
+  /**
+   * Stores a text, unless another one has the name. `stored`: it is there now, perhaps since an earlier try of this call.
+   * `taken`: another text is.
+   */
+  create(name: string, text: string): Promise<'stored' | 'taken'>;
+  /** The text of a file; undefined if no file has this name. */
+  read(name: string): Promise<string | undefined>;
+  /** Changes the text of a file, if there is one. Only the erasure of a customer does. */
+  rewrite(name: string, change: (text: string) => string): Promise<void>;
+  /** The names that begin with this, in order. */
+  list(prefix: string): AsyncIterable<string>;
+}
+
+/** What the archive asks the database. All methods may reject with `StoreAway`. */
+export interface ArchiveStore {
+  /**
+   * Invoices of a shard that are paid, declined or voided and were last written before this time (ISO 8601, UTC), longest
+   * untouched first, page by page. What leaves a page while it is worked on hides nothing behind it.
+   */
+  settled(query: {
+    shard: string;
+    before: string;
+    pageSize: number;
+  }): AsyncIterable<readonly StoredInvoice[]>;
+  /** The bodies of the outbox messages of a shard that have not been dispatched. */
+  undelivered(shard: string): AsyncIterable<readonly unknown[]>;
+  /** The tombstones of a customer, over all shards. */
+  archivedOf(customerId: string): Promise<readonly unknown[]>;
+}

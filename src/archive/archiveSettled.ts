@@ -1,5 +1,7 @@
+import { maxOperations } from '../documents/documentStore.ts';
 import { readableDocuments } from '../documents/storedDocuments.ts';
-import { invoiceSchema } from '../invoice/invoice.ts';
+import { figureRoom } from '../invoice/figures/counters.ts';
+import { type Invoice, invoiceSchema } from '../invoice/invoice.ts';
 import { shardNames } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { type Lease, LeaseLost } from '../locking/index.ts';
@@ -8,11 +10,8 @@ import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import type { PoisonStore } from '../workItems/poison.ts';
-import type { Candidate, StoredInvoice } from './archiveFile.ts';
-import type { ArchiveStore } from './archiveStore.ts';
-import { idsIn, resourcesOf } from './mentionedIn.ts';
+import type { ArchiveStore, Candidate, StoredInvoice } from './archiveFile.ts';
 import { type ArchiveParts, archiveInvoices, recentCopies } from './moveInvoices.ts';
-import { lastChange, whyKept } from './whyKept.ts';
 
 /** Invoices of one page. */
 const pageSize = 80;
@@ -149,5 +148,84 @@ async function goThroughShards(
 
   async function rest(tookMs: number): Promise<void> {
     await clock.sleep(Math.max(leastRestMs, tookMs), signal).catch(() => {});
+  }
+}
+
+/** Why an invoice stays in the database. */
+export type Kept =
+  /** Something is still to be done with it, or may be. */
+  | 'open'
+  /** Its last change is too recent. */
+  | 'recent'
+  /** A refund is not decided. */
+  | 'refundPending'
+  /** The bank has not decided a dispute. */
+  | 'disputeOpen'
+  /** It has refunds or disputes on more days than one transaction could count. */
+  | 'tooManyDays';
+
+/**
+ * Why an invoice stays; undefined if it is settled and its last change was before `before` (ISO 8601, UTC). Pure.
+ *
+ * Only what is paid, declined or voided is settled: all else waits for a run, the provider or a person.
+ */
+export function whyKept(invoice: Invoice, before: string): Kept | undefined {
+  if (!isSettled(invoice)) return 'open';
+  if (lastChange(invoice) >= before) return 'recent';
+  const { refunds = [], disputes = [] } = invoice.reversals ?? {};
+  if (refunds.some(({ status }) => status === 'requested' || status === 'pending')) return 'refundPending';
+  if (disputes.some(({ status }) => status === 'open')) return 'disputeOpen';
+  return 1 + figureRoom(2).with(invoice) <= maxOperations ? undefined : 'tooManyDays';
+}
+
+function isSettled({ status, claim, actionableAt, checkAt, payment }: Invoice): boolean {
+  const waits = claim !== undefined || actionableAt !== undefined || checkAt !== undefined;
+  if (waits || payment.unknownSince !== undefined || payment.inProgress !== undefined) return false;
+  switch (status) {
+    case 'paid':
+    case 'declined':
+    case 'voided':
+      return true;
+    case 'pending':
+    case 'claimed':
+    case 'processing':
+    case 'parked':
+      return false;
+  }
+}
+
+/** When an invoice was last changed: ISO 8601. Each change adds to the timeline. Pure. */
+export function lastChange({ createdAt, timeline }: Pick<Invoice, 'createdAt' | 'timeline'>): string {
+  const times = [createdAt, ...timeline.map(({ at }) => at)];
+  return times.toSorted().at(-1) ?? createdAt;
+}
+
+/** Fields of a message by which it names an invoice: payment commands use the one, work items the other. */
+const names = new Set(['invoiceId', 'resourceId']);
+
+/** The invoices that messages name, wherever in them. It finds too much rather than too little. Pure. */
+export function mentionedIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(mentionedIn);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    typeof member === 'string' && names.has(name) ? [member] : mentionedIn(member),
+  );
+}
+
+/** The invoices that the bodies of messages name. */
+export async function idsIn(pages: AsyncIterable<readonly unknown[]>): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for await (const bodies of pages) for (const id of mentionedIn(bodies)) ids.add(id);
+  return ids;
+}
+
+/** Resource ids of dead-lettered work items. */
+export async function resourcesOf(poison: Pick<PoisonStore, 'list'>): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (let behind: string | undefined; ; ) {
+    const page = await poison.list(100, behind);
+    for (const { resourceId } of page) ids.add(resourceId);
+    behind = page.at(-1)?.id;
+    if (page.length < 100 || behind === undefined) return ids;
   }
 }

@@ -3,12 +3,13 @@ import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { createSingleton, jobLockKey, type Locks } from '../locking/index.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { PoisonStore } from '../workItems/poison.ts';
-import type { ArchiveBlobs } from './archiveBlobs.ts';
+import type { ArchiveBlobs, ArchiveStore } from './archiveFile.ts';
 import { archiveSettled } from './archiveSettled.ts';
-import type { ArchiveStore } from './archiveStore.ts';
 import { type CustomerParts, customers } from './customers.ts';
-import { invoiceArchive } from './invoiceArchive.ts';
-import { withArchive } from './withArchive.ts';
+import { invoiceArchive, withArchive } from './restoreInvoice.ts';
+
+/** When invoices move to the archive: NCRONTAB with seconds. Each run takes what the last one had no time for. */
+export const archiveSchedule = '0 20 * * * *';
 
 /** Where archived invoices and their tombstones are, and what is asked there. */
 export interface ArchivePorts {

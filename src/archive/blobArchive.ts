@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ContainerClient } from '@azure/storage-blob';
 import { blobStatus, inTime } from '../platform/blobRequests.ts';
-import type { ArchiveBlobs } from './archiveBlobs.ts';
+import type { ArchiveBlobs } from './archiveFile.ts';
 
 /** The archive as blobs in a container. */
 export function blobArchive(container: ContainerClient): ArchiveBlobs {

@@ -1,8 +1,6 @@
 import type { Container, FeedOptions, SqlQuerySpec } from '@azure/cosmos';
-import { fromCosmos } from '../documents/cosmosDocuments.ts';
-import { queryAll } from '../documents/cosmosQueries.ts';
-import type { StoredInvoice } from './archiveFile.ts';
-import type { ArchiveStore } from './archiveStore.ts';
+import { fromCosmos, queryAll } from '../documents/cosmosDocuments.ts';
+import type { ArchiveStore, StoredInvoice } from './archiveFile.ts';
 
 /**
  * The archive's questions to the Cosmos container `invoices`. Cosmos keeps `_ts`, the second of the last write, in its index

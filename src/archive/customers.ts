@@ -6,16 +6,13 @@ import { readableDocuments } from '../documents/storedDocuments.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { type Tombstone, tombstoneSchema } from '../invoice/tombstone.ts';
-import { withoutPerson } from '../invoice/withoutPerson.ts';
+import { type Tombstone, tombstoneSchema, withoutPerson } from '../invoice/tombstone.ts';
 import { functionBudgetMs } from '../platform/stopping.ts';
 import type { PoisonStore } from '../workItems/poison.ts';
-import { archivedInvoice, fileName, type StoredInvoice, withLine } from './archiveFile.ts';
-import type { ArchiveStore } from './archiveStore.ts';
-import { idsIn, resourcesOf } from './mentionedIn.ts';
+import { type ArchiveStore, archivedInvoice, fileName, type StoredInvoice, withLine } from './archiveFile.ts';
+import { idsIn, type Kept, resourcesOf, whyKept } from './archiveSettled.ts';
 import type { ArchiveParts } from './moveInvoices.ts';
 import { findArchived } from './restoreInvoice.ts';
-import { type Kept, whyKept } from './whyKept.ts';
 
 /** A message that orders a receipt or a notification is gone by then: the outbox keeps it for a week (ms). */
 const settledMs = 8 * 86_400_000;

@@ -14,27 +14,32 @@
  * that lacks its last minutes, too: by the time of the transaction the file is old enough to be in it. restoreInvoice.ts is the
  * way back.
  */
-import type { DocumentStore } from '../documents/documentStore.ts';
-import { NoClearAnswer } from '../documents/storeAway.ts';
+import {
+  type DocumentStore,
+  maxOperations,
+  NoClearAnswer,
+  type Operation,
+  refusedBecause,
+} from '../documents/documentStore.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
-import { importedSchema } from '../invoice/invoice.ts';
+import { type Change, createDays, figureMoves, figureRoom, standingOf } from '../invoice/figures/counters.ts';
+import { type Invoice, importedSchema } from '../invoice/invoice.ts';
 import { tombstoneOf, tombstoneSchema } from '../invoice/tombstone.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { ArchiveBlobs } from './archiveBlobs.ts';
-import { type Candidate, copyName, fileName, fileOf, filesOfDay, linesOf } from './archiveFile.ts';
-import { transactionsOf } from './archiveRoom.ts';
-import { figuresOfMove } from './figuresOfMove.ts';
+import {
+  type ArchiveBlobs,
+  type Candidate,
+  copyName,
+  fileName,
+  fileOf,
+  filesOfDay,
+  linesOf,
+} from './archiveFile.ts';
 
 export interface ArchiveParts {
   documents: DocumentStore;
   blobs: ArchiveBlobs;
   clock: Clock;
-}
-
-export interface Moved {
-  moved: number;
-  /** Invoices that somebody changed since they were read. They stay. */
-  changed: number;
 }
 
 /** Age of a file from which on a copy of the storage account has it (ms). Geo-replication usually takes less than 15 minutes. */
@@ -61,17 +66,18 @@ export async function recentCopies(
 }
 
 /**
- * Copies invoices of one shard to a file, or moves those that a file of an earlier run has had for long enough.
+ * Copies invoices of one shard to a file, or moves those that a file of an earlier run has had for long enough, as many as a
+ * transaction takes at once. `changed`: somebody changed them since they were read, and they stay.
  *
- * @throws what `moveInvoices` throws
+ * @throws {NoClearAnswer} some have moved, or they have not: the next run finds out. {StoreAway} and what `assertHeld` throws
  */
 export async function archiveInvoices(
   parts: ArchiveParts,
   shard: string,
   candidates: readonly Candidate[],
   { copies, assertHeld }: { copies: ReadonlyMap<string, string>; assertHeld: () => void },
-): Promise<Moved & { copied: number }> {
-  const all = { moved: 0, changed: 0, copied: 0 };
+): Promise<{ copied: number; moved: number; changed: number }> {
+  const all = { copied: 0, moved: 0, changed: 0 };
   const byCopy = Map.groupBy(candidates, ({ document }) => copies.get(copyName(document)));
   for (const [archivedAt, some] of byCopy) {
     if (archivedAt === undefined) {
@@ -79,40 +85,23 @@ export async function archiveInvoices(
       await createFile(parts, shard, some);
       all.copied += some.length;
     } else if (parts.clock.now() - Date.parse(archivedAt) >= replicatedAfterMs) {
-      const { moved, changed } = await moveInvoices(parts, shard, some, { archivedAt, assertHeld });
-      all.moved += moved;
-      all.changed += changed;
+      for (const together of transactionsOf(some, { maps: 2 })) {
+        const moved = await moveTogether(parts, shard, together, { archivedAt, assertHeld });
+        all.moved += moved;
+        all.changed += together.length - moved;
+      }
     }
   }
   return all;
 }
 
-/**
- * Moves invoices of one shard that a file has, as many as a transaction takes at once.
- *
- * @throws {NoClearAnswer} they have moved, or they have not: the next run finds out. {StoreAway} and what `assertHeld` throws
- */
-async function moveInvoices(
-  parts: ArchiveParts,
-  shard: string,
-  candidates: readonly Candidate[],
-  copy: { archivedAt: string; assertHeld: () => void },
-): Promise<Moved> {
-  const all = { moved: 0, changed: 0 };
-  for (const some of transactionsOf(candidates, { maps: 2 })) {
-    const { moved, changed } = await moveTogether(parts, shard, some, copy);
-    all.moved += moved;
-    all.changed += changed;
-  }
-  return all;
-}
-
+/** Moves those that nobody has changed since they were read, and says how many. */
 async function moveTogether(
   { documents, clock }: ArchiveParts,
   shard: string,
   candidates: readonly Candidate[],
   { archivedAt, assertHeld }: { archivedAt: string; assertHeld: () => void },
-): Promise<Moved> {
+): Promise<number> {
   assertHeld();
   const figures = await figuresOfMove(documents, { shard, now: clock.now() });
   const written = await writeUntilClear<Candidate, readonly unknown[]>(
@@ -140,9 +129,9 @@ async function moveTogether(
   );
   switch (written.kind) {
     case 'written':
-      return { moved: written.items.length, changed: candidates.length - written.items.length };
+      return written.items.length;
     case 'nothingLeft':
-      return { moved: 0, changed: candidates.length };
+      return 0;
     case 'unclear':
       throw new NoClearAnswer(`invoices of shard ${shard} could not be moved`, written.tries, written.cause);
   }
@@ -169,4 +158,49 @@ async function createFile(
     const created = await blobs.create(fileName({ shard, archivedAt }), fileOf(candidates, archivedAt));
     if (created === 'stored') return;
   }
+}
+
+/**
+ * Splits what is to be written into transactions: each invoice is one operation, and so is each patch of the figures that they
+ * count in. `maps`: 2 if they move from one map of the figures to the other. Pure.
+ */
+export function transactionsOf<T extends { readonly invoice: Invoice }>(
+  all: readonly T[],
+  { maps, most = maxOperations }: { maps: 1 | 2; most?: number },
+): T[][] {
+  const transactions: T[][] = [];
+  let room = figureRoom(maps);
+  for (const one of all) {
+    const current = transactions.at(-1);
+    const isRoom =
+      current !== undefined &&
+      current.length < most &&
+      current.length + 1 + room.with(one.invoice) <= maxOperations;
+    if (isRoom) current.push(one);
+    else {
+      transactions.push([one]);
+      room = figureRoom(maps);
+    }
+    room.add(one.invoice);
+  }
+  return transactions;
+}
+
+/**
+ * Writes that count invoices of a shard as archived, or as those of the database again. `now`: milliseconds. @throws {StoreAway}
+ */
+export async function figuresOfMove(
+  documents: DocumentStore,
+  { shard, now }: { shard: string; now: number },
+): Promise<{
+  operations(changes: readonly Change[]): Operation[];
+  onRefused(operations: readonly Operation[], codes: readonly number[]): Promise<void>;
+}> {
+  const standing = await standingOf(documents, shard, now);
+  return {
+    operations: (changes) => figureMoves(standing, changes),
+    async onRefused(operations, codes) {
+      if (codes.includes(refusedBecause.missing)) await createDays(documents, shard, operations);
+    },
+  };
 }

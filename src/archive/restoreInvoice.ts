@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { NoClearAnswer } from '../documents/storeAway.ts';
+import { NoClearAnswer } from '../documents/documentStore.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardOf } from '../invoice/shard.ts';
+import type { InvoiceStore, Updated, UpdateRequest } from '../invoice/store/invoiceStore.ts';
 import { type Tombstone, tombstoneSchema } from '../invoice/tombstone.ts';
 import { type ArchiveLine, archivedInvoice, fileName, linesOf } from './archiveFile.ts';
-import { figuresOfMove } from './figuresOfMove.ts';
-import type { ArchiveParts } from './moveInvoices.ts';
+import { type ArchiveParts, figuresOfMove } from './moveInvoices.ts';
 
 /** The archive has no copy of an invoice that it should have. */
 export class MissingFromArchive extends Error {
@@ -95,4 +95,47 @@ async function lineOf({ blobs }: Pick<Parts, 'blobs'>, tombstone: Tombstone): Pr
     text === undefined ? undefined : linesOf(text).find(({ invoice }) => invoice.id === tombstone.id);
   if (line === undefined) throw new MissingFromArchive(tombstone.id, file);
   return line;
+}
+
+/** Invoices that have moved to the archive. */
+export interface InvoiceArchive {
+  /** One as it was when it moved, with `archivedAt`; undefined if none of this id has. @throws {MissingFromArchive} {NewerVersion} */
+  find(id: string): Promise<Invoice | undefined>;
+  /** Puts one back into the database. @throws {NoClearAnswer} {MissingFromArchive} {NewerVersion} */
+  restore(id: string, why: { by: string; reason?: string }): Promise<Restored>;
+}
+
+export function invoiceArchive(parts: ArchiveParts & { shards: number }): InvoiceArchive {
+  return {
+    find: (id) => findArchived(parts, id),
+    restore: (id, why) => restoreInvoice(parts, id, why),
+  };
+}
+
+/**
+ * The same store, in which archived invoices can be read and changed, too: one that is to change is restored first. So a
+ * refund, a correction or an event of the provider need not know where an invoice is.
+ */
+export function withArchive<Store extends Pick<InvoiceStore, 'find' | 'update'>>(
+  invoices: Store,
+  archive: InvoiceArchive,
+  by: string,
+): Store {
+  return {
+    ...invoices,
+    async find(id) {
+      return (await invoices.find(id)) ?? (await archive.find(id));
+    },
+    async update<R>(id: string, request: UpdateRequest<R>): Promise<Updated<R>> {
+      const updated = await invoices.update(id, request);
+      if (updated.kind !== 'notFound') return updated;
+      const archived = await archive.find(id);
+      if (archived === undefined) return updated;
+      // Only to see if it is worth a restore: it is decided again on what is restored, under a name of its own.
+      const decided = request.decide(archived, '');
+      if (decided.kind === 'refuse') return { kind: 'refused', why: decided.why };
+      await archive.restore(id, { by });
+      return invoices.update(id, request);
+    },
+  };
 }

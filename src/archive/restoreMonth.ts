@@ -1,13 +1,9 @@
-import type { Create } from '../documents/documentStore.ts';
-import { NoClearAnswer } from '../documents/storeAway.ts';
+import { type Create, NoClearAnswer } from '../documents/documentStore.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardOf } from '../invoice/shard.ts';
-import type { ArchiveBlobs } from './archiveBlobs.ts';
-import { type ArchiveLine, archivedInvoice, linesOf } from './archiveFile.ts';
-import { transactionsOf } from './archiveRoom.ts';
-import { figuresOfMove } from './figuresOfMove.ts';
-import type { ArchiveParts } from './moveInvoices.ts';
+import { type ArchiveBlobs, type ArchiveLine, archivedInvoice, linesOf } from './archiveFile.ts';
+import { type ArchiveParts, figuresOfMove, transactionsOf } from './moveInvoices.ts';
 
 /** Documents of one transaction: its 2 MB hold so many invoices, even if each has all of its 100 timeline entries. */
 const mostTogether = 50;

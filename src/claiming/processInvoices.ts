@@ -1,20 +1,18 @@
-import type { FollowUps } from '../followUps/followUps.ts';
+import type { FollowUps } from '../invoice/followUps.ts';
+import type { Invoice } from '../invoice/invoice.ts';
 import { shardsOfGroup } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { Tally } from '../locking/fence.ts';
-import { FencedOut, jobLockKey, LeaseLost } from '../locking/index.ts';
-import { createClaimRoom, type RoomPolicy, unlimitedRoom } from '../pacing/claimRoom.ts';
-import type { PaceStore } from '../pacing/paceStore.ts';
+import { FencedOut, LeaseLost } from '../locking/index.ts';
+import { type ClaimRoom, createClaimRoom, type RoomPolicy, unlimitedRoom } from '../pacing/claimRoom.ts';
 import type { PauseWatch } from '../pacing/pause.ts';
+import type { PaceStore } from '../pacing/schedule.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { jobNames, paceLimits } from '../platform/azureNames.ts';
+import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
-import { type Counts, defineJob, type GroupRun, type Job, OnHold, type Processed } from '../runs/job.ts';
-import { addCounts } from '../runs/runRecord.ts';
-import { claimBatch } from './claimBatch.ts';
-import { decideClaim } from './planClaims.ts';
-import { type ClaimWork, planDue } from './planDue.ts';
+import { defineJob, type GroupRun, Idle, type Job, type Processed, type RunCounts } from '../runs/job.ts';
+import { claimBatch, decideClaim } from './claimBatch.ts';
 
 type Claim = Extract<ClaimWork, { kind: 'claim' }>;
 
@@ -26,11 +24,11 @@ export interface ClaimingPolicy extends RoomPolicy {
 }
 
 export interface ProcessInvoicesParts {
-  invoices: Pick<InvoiceStore, 'due' | 'claim' | 'openClaims' | 'tallies'>;
+  invoices: Pick<InvoiceStore, 'due' | 'claim' | 'openClaims'>;
   /** The schedule of the payments, by which the claims keep to what can be paid soon. */
   pace: PaceStore;
   /** While payments are paused nothing is claimed. */
-  pause: Pick<PauseWatch, 'why' | 'gate'>;
+  pause: Pick<PauseWatch, 'look' | 'gate'>;
   followUps: FollowUps;
   instance: Instance;
   /** Asked before anything is planned. @throws {ShardsChanged} */
@@ -47,7 +45,6 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
   const { invoices, pace, pause, instance, checkShards } = parts;
   const { clock, telemetry } = instance;
   const { shards, groups, batchSize } = policy;
-  const tallies = new Map<string, Tally>(); // What the latest run has done, by shard.
   return defineJob<ClaimWork>({
     name: jobNames.payments,
     groups: Array.from({ length: groups }, (_, group) => `${group}`),
@@ -66,14 +63,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
           pageSize: batchSize * batchesPerPage,
         },
       );
-      for await (const piece of due) {
-        const why = dryRun ? undefined : await pause.why();
-        if (why !== undefined) {
-          yield new OnHold(why);
-          return;
-        }
-        yield piece;
-      }
+      yield* due;
     },
 
     async process(work, run) {
@@ -87,19 +77,10 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
           countOutcomes(counts);
           return { counts, lost: error.message };
         }
-        if (error instanceof MaybePaused) return { counts: {}, stop: error.message };
+        if (error instanceof MaybePaused) return { counts: {}, held: error.message };
         work.leaveOut();
         return { counts: {}, failed: `shard ${work.shard}: ${errorText(error)}` };
       }
-    },
-
-    async done(group, runId, { resumes = false } = {}) {
-      let sum: Counts = {};
-      for (const { shard, counts } of await invoices.tallies(jobLockKey(jobNames.payments, group), runId)) {
-        if (resumes) tallies.set(shard, { runId, counts });
-        sum = addCounts(sum, counts);
-      }
-      return sum;
     },
 
     preview(work) {
@@ -110,18 +91,16 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
         const name = previewName[decideClaim(invoice, now).kind];
         counts[name] = (counts[name] ?? 0) + 1;
       }
-      return counts satisfies Counts;
+      return counts satisfies RunCounts;
     },
   });
 
   async function claimPiece({ shard, invoices: read }: Claim, run: GroupRun): Promise<Processed> {
-    const known = tallies.get(shard);
-    const done = { counts: known?.runId === run.runId ? known.counts : {}, final: run.resumable !== true };
+    await pause.look();
     const { key, fence } = run.lease;
     const lease = { key, fence, assertHeld: () => assertMayClaim(run) };
-    const claimed = await claimBatch({ ...parts, ...policy }, shard, read, { ...run, lease, done });
-    const { counts, unsent, tally } = claimed;
-    if (tally !== undefined) tallies.set(shard, tally);
+    const claimed = await claimBatch({ ...parts, ...policy }, shard, read, { ...run, lease });
+    const { counts, unsent } = claimed;
     countOutcomes({ ...counts });
     if (counts.parked > 0) telemetry.count(metric.invoiceParked, { unknown: true }, counts.parked);
     if (unsent === undefined) return { counts: { ...counts } };
@@ -129,14 +108,14 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
     return { counts: { ...counts }, stop: `payment commands cannot be sent: ${unsent}` };
   }
 
-  /** Asked before each try: a slow store may have let more time pass since the plan than a pause leaves. */
+  /** Asked before each try: a slow store may have let more time pass since the look than a pause leaves. */
   function assertMayClaim({ lease }: GroupRun): void {
     lease.assertHeld();
     if (pause.gate() !== 'open')
       throw new MaybePaused('payments are paused, or it is not known whether they are');
   }
 
-  function countOutcomes(counts: Counts): void {
+  function countOutcomes(counts: RunCounts): void {
     for (const [outcome, count] of Object.entries(counts)) {
       if (count > 0) telemetry.count(metric.invoiceClaims, { outcome }, count);
     }
@@ -144,3 +123,171 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
 }
 
 const previewName = { claim: 'claimed', reclaim: 'reclaimed', park: 'parked', skip: 'notDue' } as const;
+
+/** The order in which one group claims what is due: longest waiting first over all its shards, for as long as there is room. */
+
+/** Invoices of one shard to be claimed together, or why a shard could not be read. */
+export type ClaimWork =
+  | {
+      kind: 'claim';
+      shard: string;
+      invoices: readonly Invoice[];
+      /** The shard takes no claims: it is left out for a while. */
+      leaveOut: () => void;
+    }
+  | { kind: 'unreadable'; error: string };
+
+export interface DueParts {
+  invoices: Pick<InvoiceStore, 'due'>;
+  clock: Clock;
+  room: ClaimRoom;
+}
+
+export interface DuePolicy {
+  shards: readonly string[];
+  pageSize: number;
+}
+
+/** Wait for room (ms). */
+const pauseMs = 1_000;
+
+/** A page that was read longer ago than this, in milliseconds, is read again: others may be due, or longer, by now. */
+const freshMs = 15_000;
+
+/** Pause before a shard that failed is tried again (ms). */
+const leftOutMs = 30_000;
+
+/**
+ * Plans until nothing is due. What is read is claimed conditionally, so an old page does no harm. A shard that cannot be
+ * read or claimed in is left out for a while, and the others go on. A run does not wait for it: the next one has it, too.
+ */
+export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerator<ClaimWork | Idle> {
+  const { clock, room } = parts;
+  /** Shards that failed, and until when they are left out (monotonic). */
+  const failed = new Map<string, number>();
+  let waited: boolean;
+  do {
+    waited = false;
+    let readers = readersOf([]);
+    for (;;) {
+      for (const reader of readers.filter(takesPart)) {
+        const error = await reader.refill();
+        if (error === undefined) continue;
+        leaveOut(reader.shard);
+        yield { kind: 'unreadable', error: `shard ${reader.shard}: ${error}` };
+      }
+      const oldest = longestWaiting(readers.filter(takesPart));
+      if (oldest === undefined) break;
+      const size = await room.batch();
+      if (size === 0) {
+        waited = true;
+        yield new Idle(pauseMs);
+        readers = readersOf(readers);
+        continue;
+      }
+      const { shard } = oldest;
+      const taken = oldest.take(size);
+      room.taken(taken.length);
+      yield { kind: 'claim', shard, invoices: taken, leaveOut: () => leaveOut(shard) };
+    }
+  } while (waited);
+
+  function takesPart({ shard }: { shard: string }): boolean {
+    return clock.monotonic() >= (failed.get(shard) ?? Number.NEGATIVE_INFINITY);
+  }
+
+  function leaveOut(shard: string): void {
+    failed.set(shard, clock.monotonic() + leftOutMs);
+  }
+
+  function readersOf(before: readonly Reader[]): Reader[] {
+    const byShard = new Map(before.map((reader) => [reader.shard, reader]));
+    return policy.shards
+      .filter((shard) => takesPart({ shard }))
+      .map((shard) => {
+        const reader = byShard.get(shard);
+        const isFresh = reader !== undefined && clock.monotonic() - reader.readAt < freshMs;
+        return isFresh ? reader : createReader(parts, policy, shard);
+      });
+  }
+}
+
+/** Due invoices of one shard, longest waiting first. */
+interface Reader {
+  readonly shard: string;
+  readonly readAt: number;
+  readonly head: Invoice | undefined;
+  /** Reads the next page if there is nothing left of the last. Returns why it could not. */
+  refill(): Promise<string | undefined>;
+  take(size: number): readonly Invoice[];
+}
+
+function createReader(
+  { invoices, clock }: Pick<DueParts, 'invoices' | 'clock'>,
+  { pageSize }: Pick<DuePolicy, 'pageSize'>,
+  shard: string,
+): Reader {
+  const readAt = clock.monotonic();
+  const now = new Date(clock.now()).toISOString();
+  const pages = invoices.due({ shard, now, pageSize })[Symbol.asyncIterator]();
+  let page: readonly Invoice[] = [];
+  let ended = false;
+  return {
+    shard,
+    readAt,
+    get head() {
+      return page[0];
+    },
+    async refill() {
+      if (page.length > 0 || ended) return undefined;
+      try {
+        const { done, value } = await pages.next();
+        ended = done === true;
+        page = ended ? [] : value;
+        return undefined;
+      } catch (error) {
+        ended = true;
+        return errorText(error);
+      }
+    },
+    take(size) {
+      const length = batchLength(page, size);
+      const taken = page.slice(0, length);
+      page = page.slice(length);
+      return taken;
+    },
+  };
+}
+
+/** Times in ISO 8601 sort as text. */
+function longestWaiting(readers: readonly Reader[]): Reader | undefined {
+  let found: { reader: Reader; since: string } | undefined;
+  for (const reader of readers) {
+    const since = reader.head?.actionableAt;
+    if (since !== undefined && (found === undefined || since < found.since)) found = { reader, since };
+  }
+  return found?.reader;
+}
+
+/**
+ * Bytes for the commands of one batch: a Service Bus message holds 256 KB in the standard tier
+ * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas), and the envelope needs some of it.
+ */
+const maxBytes = 192 * 1024;
+/** Upper bound of what a command holds besides the invoice's own texts, in bytes. */
+const commandBytes = 480;
+
+/** Number of invoices of a page, from its beginning, that go into one batch: at most `most`, if their message fits Service Bus. Pure. */
+export function batchLength(page: readonly Invoice[], most: number): number {
+  let bytes = 0;
+  for (const [index, invoice] of page.slice(0, most).entries()) {
+    bytes += commandBytes + textBytes(invoice);
+    if (index > 0 && bytes > maxBytes) return index;
+  }
+  return Math.min(page.length, most);
+}
+
+/** Size as JSON, in which a quote or a line feed counts twice. */
+function textBytes({ id, customerId, paymentMethod, description }: Invoice): number {
+  return Buffer.byteLength(JSON.stringify([id, customerId, paymentMethod, description]));
+}

@@ -1,7 +1,14 @@
-import type { Container, OperationInput } from '@azure/cosmos';
-import { patchBody } from './cosmosPatch.ts';
-import type { DocumentStore, Operation, Transacted } from './documentStore.ts';
-import { PartitionFull, StoreAway } from './storeAway.ts';
+import type { Container, OperationInput, PatchOperation, SqlQuerySpec } from '@azure/cosmos';
+import { z } from 'zod';
+import {
+  type Condition,
+  type DocumentStore,
+  type Operation,
+  PartitionFull,
+  type Patch,
+  StoreAway,
+  type Transacted,
+} from './documentStore.ts';
 
 /** The documents of one Cosmos container. */
 export function cosmosDocuments(container: Container): DocumentStore {
@@ -34,17 +41,17 @@ export async function runBatch(
 ): Promise<Transacted> {
   try {
     const options = { contentResponseOnWriteEnabled: false, ...(abortSignal && { abortSignal }) };
-    const { result } = await fromCosmos(() => container.items.batch(operations, partition, options));
+    const { result } = await container.items.batch(operations, partition, options);
     const codes = (result ?? []).map(({ statusCode }) => statusCode);
     if (codes.length === operations.length && codes.every((code) => code < 300)) return { kind: 'committed' };
     // A role or a network rule refuses the whole request. One operation is forbidden where there is no room for it.
     if (codes.includes(cosmosStatus.forbidden)) throw new PartitionFull(partition, { codes });
     const busy = codes.find(isUncertainStatus);
     return busy === undefined ? { kind: 'refused', codes } : { kind: 'uncertain', cause: { code: busy } };
-  } catch (error) {
-    if (error instanceof StoreAway && error.reason === 'noAnswer') {
+  } catch (thrown) {
+    const error = inOurTerms(thrown);
+    if (error instanceof StoreAway && error.reason === 'noAnswer')
       return { kind: 'uncertain', cause: error.cause };
-    }
     throw error;
   }
 }
@@ -78,17 +85,18 @@ export const cosmosStatus = {
   retryWith: 449,
 } as const;
 
-/**
- * The boundary at which errors of the Cosmos SDK become the app's own: runs `request` and turns an error that means "not
- * now" into `StoreAway`, with the SDK's error as its cause. Other errors pass through.
- */
+/** Runs a request. An error of the SDK that means "retry later" becomes a `StoreAway`, with the error as its cause. */
 export async function fromCosmos<T>(request: () => Promise<T>): Promise<T> {
   try {
     return await request();
   } catch (error) {
-    const reason = whyAway(error);
-    throw reason === undefined ? error : new StoreAway(reason, error);
+    throw inOurTerms(error);
   }
+}
+
+function inOurTerms(error: unknown): unknown {
+  const reason = whyAway(error);
+  return reason === undefined ? error : new StoreAway(reason, error);
 }
 
 /** The status code of an error that the Cosmos SDK threw; undefined if the service gave none. */
@@ -97,7 +105,7 @@ export function statusOf(error: unknown): number | undefined {
   return typeof code === 'number' ? code : undefined;
 }
 
-/** Whether a request with this status may work later, and may even have been applied. */
+/** True if a request with this status may work later, and may even have been applied. */
 export function isUncertainStatus(status: number): boolean {
   return (
     status === cosmosStatus.requestTimeout ||
@@ -168,4 +176,99 @@ export async function createUnlessThere(container: Container, document: { id: st
     if (statusOf(error) !== cosmosStatus.conflict) throw error;
     return false;
   }
+}
+
+/** The body of a patch request: what to change, and on what condition. */
+export function patchBody(patch: Patch): { condition?: string; operations: PatchOperation[] } {
+  const { where = [] } = patch;
+  return {
+    ...(where.length === 0 ? {} : { condition: conditionOf(where) }),
+    operations: patchOperations(patch),
+  };
+}
+
+/** At most ten of them (https://learn.microsoft.com/azure/cosmos-db/partial-document-update-faq). */
+function patchOperations({ set = {}, remove = [], increment = {}, append }: Patch): PatchOperation[] {
+  return [
+    ...Object.entries(set).map(([path, value]) => ({ op: 'set' as const, path: pathOf(path), value })),
+    ...remove.map((path) => ({ op: 'remove' as const, path: pathOf(path) })),
+    ...Object.entries(increment).map(([path, value]) => ({ op: 'incr' as const, path: pathOf(path), value })),
+    ...(append === undefined
+      ? []
+      : [{ op: 'add' as const, path: `${pathOf(append.path)}/-`, value: append.value }]),
+  ];
+}
+
+/** Conditions take no parameters, so values are written as JSON literals, which end no string early. */
+function conditionOf(where: readonly Condition[]): string {
+  const terms = where.map(({ path, is, value }) => `c.${path} ${is} ${JSON.stringify(value)}`);
+  return `from c where ${terms.join(' and ')}`;
+}
+
+function pathOf(path: string): string {
+  return `/${path.replaceAll('.', '/')}`;
+}
+
+const countSchema = z.tuple([z.number()]);
+const timeSchema = z.tuple([z.iso.datetime()]);
+
+/** Bytes of UTF-8 in an id (https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits). */
+const longestId = 1023;
+
+/**
+ * Reads one document; undefined if there is none. That includes ids that no document can have, for which the SDK throws
+ * or the service answers 400: callers pass ids from outside. @throws {StoreAway}
+ */
+export async function readDocument(container: Container, partition: string, id: string): Promise<unknown> {
+  if (!canBeId(id)) return undefined;
+  const { statusCode, resource } = await fromCosmos(() => container.item(id, partition).read());
+  return statusCode === cosmosStatus.notFound ? undefined : resource;
+}
+
+/** Everything that a query finds, over all partitions or in one. @throws {StoreAway} */
+export async function queryAll(
+  container: Container,
+  query: string | SqlQuerySpec,
+  partition?: string,
+): Promise<unknown[]> {
+  const options = partition === undefined ? {} : { partitionKey: partition };
+  const { resources } = await fromCosmos(() => container.items.query<unknown>(query, options).fetchAll());
+  return resources;
+}
+
+/** The answer to `SELECT VALUE COUNT(1) …`. @throws {StoreAway} */
+export async function queryCount(container: Container, query: string | SqlQuerySpec): Promise<number> {
+  return countSchema.parse(await queryAll(container, query))[0];
+}
+
+/** The answer to `SELECT VALUE MIN(…) …` over times (ISO 8601); undefined over no item. @throws {StoreAway} */
+export async function queryOldest(
+  container: Container,
+  query: string | SqlQuerySpec,
+): Promise<string | undefined> {
+  // Over no item the answer is empty, or one value that is undefined.
+  return timeSchema.safeParse(await queryAll(container, query)).data?.[0];
+}
+
+/** A condition of a query on one parameter. Without a value it does not apply. */
+export interface QueryCondition {
+  condition: string;
+  /** With its `@`. */
+  name: string;
+  value: string | undefined;
+}
+
+/** The part of a query that limits it to documents of a type that meet all conditions. Pure. */
+export function whereAll(type: string, conditions: readonly QueryCondition[]) {
+  const asked = conditions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
+  return {
+    where: [`c.type = '${type}'`, ...asked.map(({ condition }) => condition)].join(' AND '),
+    parameters: asked.map(({ name, value }) => ({ name, value })),
+  };
+}
+
+function canBeId(id: string): boolean {
+  // A URL drops . and .., so the request would be for something else; the SDK takes white space for no id at all.
+  if (!/^(?!\.{1,2}$)[^/\\?#]+$/.test(id) || id.trim() === '' || id.endsWith(' ')) return false;
+  return id.isWellFormed() && Buffer.byteLength(id) <= longestId;
 }

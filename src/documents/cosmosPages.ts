@@ -1,6 +1,6 @@
 import type { Container, SqlParameter } from '@azure/cosmos';
 import { z } from 'zod';
-import { queryAll } from './cosmosQueries.ts';
+import { queryAll } from './cosmosDocuments.ts';
 import { continuationAt, type Page, placeOf } from './pages.ts';
 
 /** End of a page: the time of its last item, and the number of items of that time which have been shown. */

@@ -1,9 +1,11 @@
+import { errorText } from '../platform/errorText.ts';
+
 /**
  * A store of JSON documents in partitions, with transactions over one partition: as much of Cosmos DB as the app writes
  * through, in terms that an in-memory store can implement too. Queries are each store's own.
  */
 
-/** What must hold for a document when a patch is applied. Paths use dots: `claim.batchId`. */
+/** Condition on a document when a patch is applied. Paths use dots: `claim.batchId`. */
 export interface Condition {
   readonly path: string;
   readonly is: '=' | '<=';
@@ -45,7 +47,7 @@ export interface Replace {
 
 export type Operation = Create | Patch | Replace;
 
-/** What became of a transaction. */
+/** Outcome of a transaction. */
 export type Transacted =
   | { kind: 'committed' }
   /** Nothing was written. One status code per operation: the one at fault has its own, the others 424. */
@@ -76,4 +78,38 @@ export interface DocumentStore {
   transact(partition: string, operations: readonly Operation[]): Promise<Transacted>;
   /** The documents with these ids, in no particular order; missing ones are left out. @throws {StoreAway} */
   read(partition: string, ids: readonly string[]): Promise<unknown[]>;
+}
+
+/**
+ * The store is of no use at the moment, through no fault of the request; the same request may work later. `noAnswer`: it
+ * is busy, unreachable or timed out, and the request may even have been applied. `accessDenied`: a role, key or network
+ * rule is wrong, and nothing was applied. `full`: the partition has no room, and nothing was applied; other partitions may
+ * have. The SDK's error is the `cause`.
+ */
+export class StoreAway extends Error {
+  override readonly name: string = 'StoreAway';
+  readonly reason: 'noAnswer' | 'accessDenied' | 'full';
+
+  constructor(reason: StoreAway['reason'], cause: unknown, message = errorText(cause)) {
+    super(message, { cause });
+    this.reason = reason;
+  }
+}
+
+/** A logical partition holds 20 GB (https://learn.microsoft.com/azure/cosmos-db/concepts-limits). */
+export class PartitionFull extends StoreAway {
+  override readonly name = 'PartitionFull';
+
+  constructor(partition: string, cause: unknown) {
+    super('full', cause, `partition ${partition} is full: Cosmos DB keeps at most 20 GB in one`);
+  }
+}
+
+/** The store gave no clear answer to a write in all its tries (see `patience`). */
+export class NoClearAnswer extends StoreAway {
+  override readonly name = 'NoClearAnswer';
+
+  constructor(what: string, tries: number, cause: unknown) {
+    super('noAnswer', cause, `${what}: the store gave no clear answer in ${tries} tries`);
+  }
 }

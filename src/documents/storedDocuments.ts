@@ -5,7 +5,7 @@ import { metric, type Telemetry } from '../platform/telemetry.ts';
 export interface Unreadable {
   type: string;
   id: string;
-  /** What is wrong with it, in one line. */
+  /** Its fault, in one line. */
   problem: string;
 }
 
@@ -18,10 +18,10 @@ export type OnUnreadable = (found: Unreadable) => void;
  */
 export const formatVersion: number = 1;
 
-/** How long a message of a newer release is put off, in milliseconds: by then a newer process may be there to take it. */
+/** Delay before a message of a newer release is retried (ms): by then a newer process may be there to take it. */
 export const putOffMs = 30_000;
 
-/** Whether a newer release wrote this. */
+/** True for what a newer release wrote. */
 export function isNewer(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || !('version' in value)) return false;
   return typeof value.version === 'number' && value.version > formatVersion;

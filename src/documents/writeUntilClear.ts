@@ -1,3 +1,7 @@
+import { exponentialBackoff } from '../platform/backoff.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
+import { type DocumentStore, type Operation, refusedBecause, StoreAway } from './documentStore.ts';
+
 /**
  * The write loop: the one way in which a conditional transaction is run. Every write of the app needs the same care:
  *
@@ -10,24 +14,20 @@
  *
  * One contended item refuses the whole transaction. Dropping it and going again means that it holds up nobody else.
  */
-import { exponentialBackoff } from '../platform/backoff.ts';
-import { type Clock, systemClock } from '../platform/clock.ts';
-import type { DocumentStore, Operation } from './documentStore.ts';
-import { StoreAway } from './storeAway.ts';
 
 export interface Patience {
   /** Transactions sent in all. */
   readonly tries: number;
   /** Milliseconds to wait after an answer that was not clear; doubles from `base` up to `cap`. */
   readonly delayMs: { readonly base: number; readonly cap: number };
-  /** What to do after an answer that was not clear: go on, or leave it at that without a reread. */
+  /** Action after an answer that was not clear: retry, or stop without a reread. */
   readonly afterUnclear: 'goOn' | 'stop';
 }
 
 const delayMs = { base: 200, cap: 4_000 };
 
 /**
- * How long a write is tried. Seven tries wait 0.2 + 0.4 + … + 4 s, about fourteen seconds and twice that if rereads fail
+ * Tries of a write. Seven tries wait 0.2 + 0.4 + … + 4 s, about fourteen seconds and twice that if rereads fail
  * too, to outlast a brief weakness of the store. Requests that time out come on top.
  *
  * `brief` is for a write that something else repeats anyway, and that others wait for: it is tried a second time once the
@@ -38,15 +38,15 @@ export const patience = {
   brief: { tries: 2, delayMs, afterUnclear: 'stop' },
 } as const satisfies Record<string, Patience>;
 
-/** What the loop has to know about a write. Only `reread` and `onRefused` do I/O. */
+/** A write, as the loop has to know it. Only `reread` and `onRefused` do I/O. */
 export interface ConditionalWrite<Item, Stored> {
   readonly partition: string;
   readonly items: readonly Item[];
   /** The operations that write these items, all or none. */
   plan(items: readonly Item[]): readonly Operation[];
-  /** What is stored now. @throws {StoreAway} `noAnswer` counts as an answer that is not clear */
+  /** Reads what is stored now. @throws {StoreAway} `noAnswer` counts as an answer that is not clear */
   reread(items: readonly Item[]): Promise<Stored>;
-  /** Whether this very transaction was applied. Absent: there is no way to tell, so `keep` judges every item. */
+  /** True if this very transaction was applied. Absent: there is no way to tell, so `keep` judges every item. */
   isApplied?(stored: Stored): boolean;
   /**
    * The items that are still ours to write. `codes` are the status codes of a refusal, one per operation; empty after an
@@ -119,4 +119,25 @@ async function unlessAway<T>(
     if (error instanceof StoreAway && error.reason === 'noAnswer') return { kind: 'away', cause: error };
     throw error;
   }
+}
+
+/**
+ * Stores a document unless one with its id is there, and returns the one that is stored: of several processes that try, the
+ * first decides for all. The partition is the document's `shard`. It costs one read if it is there.
+ *
+ * @throws {StoreAway}
+ */
+export async function keepFirst(
+  documents: DocumentStore,
+  document: { readonly id: string; readonly shard: string; readonly [field: string]: unknown },
+): Promise<unknown> {
+  const { id, shard } = document;
+  const [before] = await documents.read(shard, [id]);
+  if (before !== undefined) return before;
+  const answer = await documents.transact(shard, [{ kind: 'create', document }]);
+  if (answer.kind === 'committed') return document;
+  const taken = answer.kind === 'refused' && answer.codes[0] === refusedBecause.taken;
+  const [stored] = taken ? await documents.read(shard, [id]) : [];
+  if (stored !== undefined) return stored;
+  throw new StoreAway('noAnswer', answer, `document "${id}" could be neither stored nor read back`);
 }

@@ -1,5 +1,5 @@
 import { app } from '@azure/functions';
-import { archiveSchedule } from '../archive/archiveSchedule.ts';
+import { archiveSchedule } from '../archive/archiving.ts';
 import { payonce } from '../payonce.ts';
 import { logTick } from '../platform/logTick.ts';
 

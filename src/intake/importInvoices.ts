@@ -1,7 +1,6 @@
 import type { InvoiceContent } from '../invoice/invoice.ts';
-import { sameContent } from '../invoice/sameContent.ts';
-import type { AddOutcome } from '../invoice/store/adding.ts';
-import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import type { AddOutcome, InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { sameContent } from '../invoice/tombstone.ts';
 import type { importLog } from './importLog.ts';
 import type { Row } from './readRows.ts';
 

@@ -1,3 +1,8 @@
+import { z } from 'zod';
+import { formatVersion, tolerantObject } from '../documents/storedDocuments.ts';
+import { invoiceStatuses } from './invoiceStatus.ts';
+import { reversalsSchema } from './reversals.ts';
+
 /**
  * An invoice as it is stored, and its states:
  *
@@ -10,21 +15,15 @@
  *
  * A run that holds the lease of the shard's group moves `pending → claimed` and `claimed → claimed` (claiming/). The
  * consumer whose batch the claim names moves everything out of `claimed` (paying/). `processing` is a payment that is alive
- * at the provider: tracking/ asks the provider until it ends, and moves it on. A person puts a parked or declined invoice
- * back to `pending`, or voids one that is unpaid (corrections/). A look-up makes a parked one `paid` or `processing` if it
+ * at the provider: after/ asks the provider until it ends, and moves it on. A person puts a parked or declined invoice
+ * back to `pending`, or voids one that is unpaid (after/). A look-up makes a parked one `paid` or `processing` if it
  * finds the payment (paying/). Refunds and disputes are recorded on the invoice (`reversals`) and change no status.
  *
  * `actionableAt` says when there is something to claim: when a pending invoice is due, or when a claim goes stale. `checkAt`
  * says when to ask the provider about a payment in progress. Otherwise they are absent.
  */
-import { z } from 'zod';
-import { formatVersion, tolerantObject } from '../documents/storedDocuments.ts';
-import { invoiceStatuses } from './invoiceStatus.ts';
-import { reversalsSchema } from './reversals.ts';
 
-export { type InvoiceStatus, invoiceStatuses } from './invoiceStatus.ts';
-
-/** Who works on an invoice. The batch id is the claim's token: only that batch may settle the invoice. */
+/** The batch that works on an invoice. Its id is the claim's token: only that batch may settle the invoice. */
 const claimSchema = tolerantObject({
   batchId: z.string(),
   by: z.string(),
@@ -32,18 +31,18 @@ const claimSchema = tolerantObject({
   fence: z.number(),
   attempt: z.number(),
   at: z.string(),
-  /** `calling`: calls may have begun (callStart.ts). */
+  /** `calling`: calls may have begun (invoiceChange.ts). */
   phase: z.enum(['claimed', 'calling']),
   /** The start that made it `calling`. Absent until then. */
   startedBy: z.string().exactOptional(),
 });
 export type Claim = z.infer<typeof claimSchema>;
 
-/** How far the payment of an invoice has come. */
+/** Progress of an invoice's payment. */
 export const paymentStateSchema = tolerantObject({
   /** Number of the idempotency key `{deployment}-invoice-{id}-{n}`; rises only after a definite decline. */
   keyNumber: z.number().int().min(1),
-  /** When the key of this number was first claimed: ISO 8601, UTC. Absent until then. */
+  /** First claim of the key of this number (ISO 8601, UTC). Absent until then. */
   keyCreatedAt: z.string().exactOptional(),
   /** Hash of all that the key stands for: the same key must never be sent with other parameters. */
   paramsHash: z.string().exactOptional(),
@@ -51,9 +50,9 @@ export const paymentStateSchema = tolerantObject({
   declines: z.number().int(),
   /** Tries in a row that certainly charged nothing: the exponent of the backoff. */
   deferrals: z.number().int(),
-  /** Since when (ISO 8601) a charge under this key may have gone through. Absent once the outcome is known. */
+  /** Time from which a charge under this key may have gone through (ISO 8601). Absent once the outcome is known. */
   unknownSince: z.string().exactOptional(),
-  /** When (ISO 8601) the provider first found no payment under a key that was too old to be sent. */
+  /** First time that the provider found no payment under a key too old to be sent (ISO 8601). */
   noneFoundAt: z.string().exactOptional(),
   /**
    * The payment method to charge instead of the imported one: the customer's default, resolved for this key, or one that a
@@ -67,7 +66,7 @@ export const paymentStateSchema = tolerantObject({
     state: z.string(),
     /** ISO 8601. */
     since: z.string(),
-    /** How often the provider has been asked about it. */
+    /** Number of checks so far. */
     checks: z.number().int(),
   }).exactOptional(),
   /** The provider's id of the payment, once it succeeded. */
@@ -104,9 +103,9 @@ export function unusedKey(payment: PaymentState): PaymentState {
 }
 
 const timelineEntrySchema = z.object({ at: z.string(), what: z.string(), by: z.string() }).catchall(z.json());
-export type TimelineEntry = z.infer<typeof timelineEntrySchema>;
+export type StoredEntry = z.infer<typeof timelineEntrySchema>;
 
-/** What an importer gives. Times are ISO 8601 in UTC with milliseconds, so they sort as text. */
+/** Content of an import. Times are ISO 8601 in UTC with milliseconds, so they sort as text. */
 export const contentSchema = z.object({
   id: z.string(),
   customerId: z.string(),
@@ -132,17 +131,17 @@ export const invoiceSchema = contentSchema.extend({
   attempts: z.number().int(),
   claim: claimSchema.exactOptional(),
   payment: paymentStateSchema,
-  /** Why a person has to look at it (`parked`), or why it ended (`declined`, `voided`). */
+  /** Reason for which a person has to look at it (`parked`), or for which it ended (`declined`, `voided`). */
   reason: z.string().exactOptional(),
-  /** When it was declined for good: ISO 8601. */
+  /** Time of the final decline (ISO 8601). */
   declinedAt: z.string().exactOptional(),
-  /** What has gone back to the customer, or may. */
+  /** Money that has gone back to the customer, or may. */
   reversals: reversalsSchema.exactOptional(),
   /** The due date as it was imported, if a person has moved it since. */
   importedDueAt: z.string().exactOptional(),
   /** Its customer has been erased: when (ISO 8601), and the hash of what was imported (tombstone.ts). */
   erased: tolerantObject({ at: z.string(), content: z.string() }).exactOptional(),
-  /** When it moved to the archive (ISO 8601); only of one that was read there. */
+  /** Time of its move to the archive (ISO 8601); only of one that was read there. */
   archivedAt: z.string().exactOptional(),
   timeline: z.array(timelineEntrySchema),
   _etag: z.string(),
@@ -159,7 +158,7 @@ export type NewInvoice = Omit<Invoice, '_etag'>;
 
 const typeSchema = invoiceSchema.pick({ type: true });
 
-/** Whether a stored document is an invoice: outbox messages and fences are stored beside them. */
+/** True for a stored document that is an invoice: outbox messages and fences are stored beside them. */
 export function isInvoice(document: unknown): boolean {
   return typeSchema.safeParse(document).success;
 }
@@ -181,4 +180,51 @@ export function newInvoice(
     payment: firstPaymentState,
     timeline: [{ at, what: 'imported', by }],
   };
+}
+
+/** Payments that are retrieved by id, at most: the latest that the timeline names. */
+const mostIds = 10;
+
+/** The provider's ids of payments that the invoice names, latest first. Pure. */
+export function paymentIdsOf({ payment, timeline }: Pick<Invoice, 'payment' | 'timeline'>): string[] {
+  const named = timeline.map(({ paymentId }) => paymentId).filter((id) => typeof id === 'string');
+  const current = payment.inProgress === undefined ? [] : [payment.inProgress.id];
+  return [...new Set([...current, ...named.toReversed()])].slice(0, mostIds);
+}
+
+/** Entries that tell of a payment's end without money. */
+const ends: ReadonlySet<string> = new Set(['declined', 'retry: declined']);
+
+/**
+ * Payments that an unpaid invoice names and that may hold money: nobody has recorded that they ended without. Charging the
+ * invoice again would then be a second payment. Pure.
+ */
+export function unrecordedPayments(invoice: Pick<Invoice, 'payment' | 'timeline'>): string[] {
+  const ended = new Set(
+    invoice.timeline.filter(({ what }) => ends.has(what)).map(({ paymentId }) => paymentId),
+  );
+  return paymentIdsOf(invoice).filter((id) => !ended.has(id));
+}
+
+/** True if a person's last decision about an invoice was to void it: then no payment that turns up makes it paid. Pure. */
+export function wasVoided({ timeline }: Pick<Invoice, 'timeline'>): boolean {
+  return timeline.findLast(({ what }) => what === 'voided' || what === 'retried')?.what === 'voided';
+}
+
+/** Claims of one invoice that may have charged and ended without a known outcome. After the fifth it is parked. */
+export const maxAttempts = 5;
+
+/** The timeline's words for a payment of somebody else, and for one whose money had gone back when it was seen. */
+export const foreignPayment = 'payment of somebody else';
+export const lookedUp = 'looked up';
+
+/** Payments besides this one that the invoice names and that may hold money, recorded as second payments or not. Pure. */
+export function otherPayments(
+  invoice: Pick<Invoice, 'payment' | 'timeline'>,
+  paymentId: string | undefined,
+): string[] {
+  const none = invoice.timeline.filter(({ what }) => what === foreignPayment || what === lookedUp);
+  return unrecordedPayments(invoice).filter(
+    (id) => id !== paymentId && !none.some((entry) => entry.paymentId === id),
+  );
 }

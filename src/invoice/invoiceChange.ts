@@ -1,8 +1,8 @@
 import type { Condition, Create, Patch } from '../documents/documentStore.ts';
 import { formatVersion } from '../documents/storedDocuments.ts';
-import type { Invoice, TimelineEntry } from './invoice.ts';
+import type { Claim, Invoice, StoredEntry } from './invoice.ts';
 
-/** What happens to an invoice in one step. Its timeline says so in the same write. */
+/** One step of an invoice, which its timeline tells in the same write. */
 export interface InvoiceChange {
   set?: Partial<
     Pick<
@@ -22,14 +22,14 @@ export interface InvoiceChange {
     >
   >;
   clear?: readonly ('claim' | 'actionableAt' | 'checkAt' | 'reason' | 'declinedAt' | 'reversals')[];
-  entry: TimelineEntry;
+  entry: StoredEntry;
 }
 
 /** Timeline entries that an invoice keeps: an outage of days must not grow the document without bound. */
 const maxEntries = 100;
 
 /**
- * What such a timeline keeps is no longer than this, as JSON, in bytes. A transaction holds 2 MB
+ * Upper bound of such a timeline as JSON (bytes). A transaction holds 2 MB
  * (https://learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch), and a claim may rewrite 75 timelines.
  */
 const keptBytes = 8 * 1024;
@@ -60,7 +60,7 @@ export function hasWrite({ timeline }: Pick<Invoice, 'timeline'>, write: string)
   return timeline.some((entry) => entry.write === write);
 }
 
-function latestOf(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
+function latestOf(timeline: readonly StoredEntry[]): readonly StoredEntry[] {
   const latest = timeline.slice(-maxEntries / 2);
   let bytes = 0;
   const first = latest.findLastIndex((entry) => {
@@ -115,7 +115,7 @@ export function claimedBy(batchId: string): Condition[] {
 }
 
 /**
- * How an invoice stands towards a batch that claimed it: `held` if the claim still names the batch; `settled` if nobody is
+ * Standing of an invoice towards a batch that claimed it: `held` if the claim still names the batch; `settled` if nobody is
  * going to call for it.
  */
 export type Standing = 'held' | 'settled' | 'staleClaim' | 'missing';
@@ -124,4 +124,135 @@ export function standing(invoice: Invoice | undefined, batchId: string): Standin
   if (invoice === undefined) return 'missing';
   if (invoice.status === 'claimed') return invoice.claim?.batchId === batchId ? 'held' : 'staleClaim';
   return invoice.status === 'pending' ? 'staleClaim' : 'settled';
+}
+
+/**
+ * The calls of a claimed invoice, as the claim records them:
+ *
+ *   claimed ──start──► calling ──settle──► the claim is over
+ *      ▲                │   ▲ │
+ *      └── give back ───┘   └─┘ start again, one attempt more
+ *
+ * A delivery of the batch's message starts the calls, and gives back what it has not called when it has to stop. A claim
+ * that says `calling` may have been charged. A delivery that finds it so without having started it assumes that the
+ * one that did is dead, and calls again as one attempt more.
+ */
+
+/** Calls of an earlier delivery: they may have charged. */
+export interface EarlierCalls {
+  /** Time of the claim (ISO 8601). */
+  since: string;
+  attempt: number;
+}
+
+export interface ToStart {
+  invoiceId: string;
+  /** First use of the idempotency key (ISO 8601). Defaults to the claim's time, which can be late. */
+  keyCreatedAt?: string;
+  earlier?: EarlierCalls;
+}
+
+/** An invoice that another delivery has begun to call. */
+export type CalledBefore = Required<Pick<ToStart, 'invoiceId' | 'earlier'>>;
+
+export interface Starting {
+  batchId: string;
+  /** Names this start and no other. */
+  startId: string;
+  /** Time at which the claim goes stale (ISO 8601). */
+  staleAt: string;
+}
+
+/**
+ * Starts the calls of an invoice that nobody has called under this claim. The age of its key is stored before they are made:
+ * nothing may be written of their end.
+ */
+export function start(
+  { invoiceId, keyCreatedAt }: Omit<ToStart, 'earlier'>,
+  { batchId, startId, staleAt }: Starting,
+): Patch {
+  return {
+    kind: 'patch',
+    id: invoiceId,
+    where: [...claimedBy(batchId), { path: 'claim.phase', is: '=', value: 'claimed' }],
+    set: {
+      'claim.phase': 'calling',
+      'claim.startedBy': startId,
+      actionableAt: staleAt,
+      ...(keyCreatedAt === undefined ? {} : { 'payment.keyCreatedAt': keyCreatedAt }),
+    },
+  };
+}
+
+/** Starts them again, if nobody else has since. */
+export function startAgain(
+  invoiceId: string,
+  { attempt: before }: EarlierCalls,
+  { batchId, startId, staleAt, at, by }: Starting & { at: string; by: string },
+): Patch {
+  const attempt = before + 1;
+  return {
+    kind: 'patch',
+    id: invoiceId,
+    where: [...claimedBy(batchId), { path: 'claim.attempt', is: '=', value: before }],
+    set: {
+      'claim.phase': 'calling',
+      'claim.attempt': attempt,
+      'claim.startedBy': startId,
+      attempts: attempt,
+      actionableAt: staleAt,
+    },
+    append: { path: 'timeline', value: { at, what: 'called again', by, attempt, batchId } },
+  };
+}
+
+/** The condition of a write that holds only while no other delivery has started since: that one may have charged. */
+export function startedAs({ startId }: Pick<Starting, 'startId'>): Condition[] {
+  return [{ path: 'claim.startedBy', is: '=', value: startId }];
+}
+
+/** The same condition, of an invoice that was read. */
+export function isStartedAs(
+  { claim }: Pick<Invoice, 'claim'>,
+  { startId }: Pick<Starting, 'startId'>,
+): boolean {
+  return claim?.startedBy === startId;
+}
+
+/** Takes a start back, whose calls were not made. */
+export function giveBack(
+  invoiceId: string,
+  earlier: EarlierCalls | undefined,
+  { batchId, startId }: Starting,
+): Patch {
+  return {
+    kind: 'patch',
+    id: invoiceId,
+    where: [...claimedBy(batchId), ...startedAs({ startId })],
+    set:
+      earlier === undefined
+        ? { 'claim.phase': 'claimed' }
+        : { 'claim.attempt': earlier.attempt, attempts: earlier.attempt },
+  };
+}
+
+/** The calls of another delivery that a claim tells of; undefined if none have begun. */
+export function earlierCalls({ phase, at, attempt }: Claim): EarlierCalls | undefined {
+  return phase === 'calling' ? { since: at, attempt } : undefined;
+}
+
+/** Calls that end the state of a parked invoice, by why it is parked (test/corrections/statesEnd.test.ts makes each). */
+export const advice = {
+  outcomeUnknown:
+    'retry it to ask again under the same key; once you know that nothing was charged, void it or retry it with notCharged',
+  refused: 'retry it with another paymentMethod, or void it',
+  mayBeCharged: 'void it, or retry it with notCharged: the provider is asked first',
+  chargedAndGone: 'void it; to charge the customer anew, import a new invoice',
+} as const;
+
+/** A reason with advice, which a long message of the provider does not displace. Pure. */
+export function advised(reason: string, what: keyof typeof advice): string {
+  const text = `; ${advice[what]}`;
+  const room = longestReason - text.length;
+  return `${reason.length <= room ? reason : `${reason.slice(0, room - 1)}…`}${text}`;
 }

@@ -1,4 +1,4 @@
-/** What an invoice can be; invoice.ts says who moves it. */
+/** States of an invoice (invoice.ts). A file of its own, since the dashboard is built from it. */
 export const invoiceStatuses = [
   'pending',
   'claimed',

@@ -1,5 +1,4 @@
 import { currencyExponent } from './currencies.ts';
-
 export type ParsedAmount = { kind: 'amount'; amountMinor: number } | { kind: 'bad'; error: string };
 
 /**
@@ -37,7 +36,7 @@ export function formatAmount(amountMinor: number, currency: string): string {
   return `${sign}${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
 }
 
-/** What is wrong with an amount in any currency, or undefined. */
+/** The fault of an amount in any currency, or undefined. */
 export function amountShapeError(text: string): string | undefined {
   if (/^\d+(\.\d+)?$/.test(text)) return undefined;
   return `expected digits with at most one point, like 19.99${whatElse(text)}, not "${shortened(text)}"`;

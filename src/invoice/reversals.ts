@@ -8,7 +8,7 @@ import { tolerantObject } from '../documents/storedDocuments.ts';
  *       │                                   └──► failed | canceled
  *       └──it refuses──► failed
  *
- * Refunds of ours begin as `requested` (refunds/). The provider's states are recorded as it reports them (tracking/). One
+ * Refunds of ours begin as `requested` (after/). The provider's states are recorded as it reports them. One
  * that had succeeded may still fail, for example because the card's account is closed
  * (https://docs.stripe.com/refunds#failed-refunds).
  */
@@ -25,20 +25,20 @@ const refundSchema = tolerantObject({
   providerId: z.string().exactOptional(),
   amountMinor: z.number().int(),
   status: z.enum(refundStatuses),
-  /** When it was asked for: ISO 8601, UTC. */
+  /** Time of the request (ISO 8601, UTC). */
   at: z.string(),
-  /** Who asked for it through ops. */
+  /** Name of the person who asked for it through ops. */
   by: z.string().exactOptional(),
   reason: z.string().exactOptional(),
   /** Nobody named an amount: it is all that was left. */
   rest: z.literal(true).exactOptional(),
   /** The idempotency key that it was last sent under, if it is one of ours: its number, and when it was stored (ISO 8601). */
   key: tolerantObject({ number: z.number().int().min(1), createdAt: z.string() }).exactOptional(),
-  /** Why it failed. */
+  /** Reason of its failure. */
   failure: z.string().exactOptional(),
   /** The `Idempotency-Key` of its request. */
   requestKey: z.string().exactOptional(),
-  /** When it was last ordered again (ISO 8601). Absent: it was ordered once. */
+  /** Time of the latest repeated order (ISO 8601). Absent: it was ordered once. */
   orderedAgainAt: z.string().exactOptional(),
   /** The provider's refund that may be this one. A person decides; until then this one is not made, and does not count. */
   mayBe: z.string().exactOptional(),
@@ -57,7 +57,7 @@ const disputeSchema = tolerantObject({
   id: z.string(),
   amountMinor: z.number().int(),
   status: z.enum(disputeStatuses),
-  /** When it was opened: ISO 8601, UTC. */
+  /** Time of its opening (ISO 8601, UTC). */
   at: z.string(),
   reason: z.string(),
   ...ofPayment,
@@ -86,7 +86,7 @@ export const reversalsSchema = tolerantObject({
 });
 export type Reversals = z.infer<typeof reversalsSchema>;
 
-/** Whether this can be the id of a refund of ours (refunds/refundKeys.ts). Metadata at the provider may hold anything. */
+/** True for ids that our refunds can have (after/refundInvoice.ts). Metadata at the provider may hold anything. */
 export function isRefundId(text: string): boolean {
   return /^rf_[\w-]{43}$/.test(text);
 }
@@ -140,4 +140,52 @@ export function inOrder<T extends { at: string }>(all: readonly T[], idOf: (one:
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
+}
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/**
+ * Pauses before the checks of a payment in progress, in milliseconds; the last one goes on. A card that is slow ends within
+ * minutes, an Indian mandate after a day, a bank debit after up to 14 days
+ * (https://docs.stripe.com/payments/bank-debits). Events of the provider make a check sooner.
+ */
+const pauses = [minute, 2 * minute, 5 * minute, 15 * minute, hour, 2 * hour, 4 * hour, 6 * hour];
+
+/** The first check of a refund, and the longest pause between two of a refund or dispute (ms). */
+const firstReversalCheck = 5 * minute;
+const longestPause = 24 * hour;
+
+/**
+ * When the provider is asked next about refunds and disputes that are not decided (ISO 8601): after half their age, five minutes
+ * at least and a day at most. Undefined if all are decided. `now` in milliseconds.
+ */
+export function reversalsCheckAt(
+  { refunds, disputes }: Pick<Reversals, 'refunds' | 'disputes'>,
+  now: number,
+): string | undefined {
+  const open = [
+    ...refunds.filter(({ status }) => status === 'requested' || status === 'pending'),
+    ...disputes.filter(({ status }) => status === 'open'),
+  ];
+  if (open.length === 0) return undefined;
+  const youngest = Math.max(...open.map(({ at }) => Date.parse(at)));
+  const pause = Math.min(Math.max((now - youngest) / 2, firstReversalCheck), longestPause);
+  return new Date(now + Math.round(pause)).toISOString();
+}
+
+/** Change of a paid invoice with new reversals, which includes the time of the next check. Pure. */
+export function withReversals(
+  reversals: Reversals,
+  now: number,
+): { set: { reversals: Reversals; checkAt?: string }; clear: 'checkAt'[] } {
+  const checkAt = reversalsCheckAt(reversals, now);
+  return checkAt === undefined
+    ? { set: { reversals }, clear: ['checkAt'] }
+    : { set: { reversals, checkAt }, clear: [] };
+}
+
+/** Time of the next check of a payment (ISO 8601), after `checks` of them. `now` in milliseconds. */
+export function nextCheckAt(checks: number, now: number): string {
+  return new Date(now + (pauses[checks] ?? 6 * hour)).toISOString();
 }

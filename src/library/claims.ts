@@ -7,13 +7,14 @@ export {
   type Create,
   type DocumentStore,
   maxOperations,
+  NoClearAnswer,
   type Operation,
   type Patch,
   type Replace,
   refusedBecause,
+  StoreAway,
   type Transacted,
 } from '../documents/documentStore.ts';
-export { NoClearAnswer, StoreAway } from '../documents/storeAway.ts';
 export {
   type ConditionalWrite,
   type Patience,

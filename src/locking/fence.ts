@@ -1,11 +1,10 @@
-import { z } from 'zod';
 import {
   type Create,
   type DocumentStore,
   type Operation,
   refusedBecause,
+  StoreAway,
 } from '../documents/documentStore.ts';
-import { StoreAway } from '../documents/storeAway.ts';
 import { systemId } from '../documents/systemId.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -14,17 +13,6 @@ import type { Clock } from '../platform/clock.ts';
 export interface Fence {
   readonly lockKey: string;
   readonly token: number;
-}
-
-/**
- * What a run has done in a partition. It is kept in the document of the fence, because a claim writes that in its
- * transaction anyway: so it is exact, although the process that counts may die at any time.
- */
-export interface Tally {
-  readonly runId: string;
-  readonly counts: Readonly<Record<string, number>>;
-  /** Nobody goes on with this run. Its tally replaces none of a run that another process may go on with. */
-  readonly final?: boolean;
 }
 
 /** The store has seen a larger fencing token: somebody has taken the lease over. It ends the run. */
@@ -36,25 +24,17 @@ export class FencedOut extends Error {
   }
 }
 
-/** Where a fence document keeps the tally of a run that can be resumed, and that of one that cannot. */
-const slots = { resumable: 'tally', final: 'finalTally' } as const;
-
 /**
  * The operation that makes the store refuse the transaction if it has seen a larger token for this lock in this
- * partition (Kleppmann, "How to do distributed locking", 2016). The document must be there: see `newFence`. `tally` replaces
- * the stored one.
+ * partition (Kleppmann, "How to do distributed locking", 2016). The document must be there: see `newFence`.
  */
-export function fenceCheck({ lockKey, token }: Fence, tally?: Tally): Operation {
+export function fenceCheck({ lockKey, token }: Fence): Operation {
   return {
     kind: 'patch',
     id: fenceId(lockKey),
     where: [{ path: 'fence', is: '<=', value: token }],
-    set: { fence: token, ...(tally === undefined ? {} : kept(tally)) },
+    set: { fence: token },
   };
-}
-
-function kept({ runId, counts, final }: Tally) {
-  return { [final === true ? slots.final : slots.resumable]: { runId, counts } };
 }
 
 /**
@@ -81,13 +61,11 @@ export interface ClaimWrite<Item extends ReadDocument> {
   readonly items: readonly Item[];
   /** Of the lease under which they are claimed. */
   readonly fence: Fence;
-  /** What claims these items: a patch of each, with its ETag as `version`, and whatever belongs in the same transaction. */
+  /** Plans the claim: a patch of each item, with its ETag as `version`, and whatever belongs in the same transaction. */
   plan(items: readonly Item[]): readonly Operation[];
-  /** What the run has done in this partition once these items are claimed. Absent: nobody counts. */
-  tally?(): Tally | undefined;
   /** The documents that still have the right shape. */
   parse(documents: readonly unknown[]): readonly Item[];
-  /** Whether this very claim was applied: some of the items name it. */
+  /** True if this very claim was applied: some of the items name it. */
   isApplied(stored: readonly Item[]): boolean;
   /** Called before each try: throws if the lease is lost. */
   beforeTry?(): void;
@@ -100,7 +78,7 @@ export interface ClaimedDocuments<Item> {
   claimed: readonly Item[];
   /** The answer was lost. A reread shows that the claim was applied, perhaps by an earlier try. */
   found: boolean;
-  /** How many were not claimed, because somebody else was first, or the store gave no clear answer. */
+  /** Number of items that were not claimed: somebody else was first, or the store gave no clear answer. */
   contended: number;
 }
 
@@ -120,10 +98,7 @@ export async function claimDocuments<Item extends ReadDocument>(
   const written = await writeUntilClear(store, {
     partition,
     items: wanted,
-    plan(items) {
-      const operations = write.plan(items);
-      return [fenceCheck(fence, write.tally?.()), ...operations];
-    },
+    plan: (items) => [fenceCheck(fence), ...write.plan(items)],
     reread: async (items) =>
       write.parse(
         await documents.read(
@@ -157,27 +132,6 @@ export async function claimDocuments<Item extends ReadDocument>(
 export function highestFence(tokens: readonly unknown[]): number | undefined {
   const known = tokens.filter((token) => typeof token === 'number');
   return known.length === 0 ? undefined : Math.max(...known);
-}
-
-const tallySchema = z.object({ runId: z.string(), counts: z.record(z.string(), z.number()) });
-const talliedSchema = z.object({
-  shard: z.string(),
-  [slots.resumable]: tallySchema.optional().catch(undefined),
-  [slots.final]: tallySchema.optional().catch(undefined),
-});
-
-/** What a run has done by shard, given fence documents. Those of other runs, and those without a tally, are passed over. */
-export function talliesOf(
-  fences: readonly unknown[],
-  runId: string,
-): { shard: string; counts: Tally['counts'] }[] {
-  return fences.flatMap((fence) => {
-    const { data } = talliedSchema.safeParse(fence);
-    const tallies = [data?.tally, data?.finalTally];
-    return tallies.flatMap((tally) =>
-      data !== undefined && tally?.runId === runId ? [{ shard: data.shard, counts: tally.counts }] : [],
-    );
-  });
 }
 
 /** The id of a lock's fence document. Cosmos allows none of / \ ? # in an id, and different keys must not share a fence. */

@@ -1,3 +1,16 @@
+import { bounded, limit } from '../platform/bounded.ts';
+import { errorText } from '../platform/errorText.ts';
+import { metric } from '../platform/telemetry.ts';
+import {
+  type Acquired,
+  type HeldLease,
+  LeaseLost,
+  LeaseReleased,
+  type LeaseSetting,
+  type Loss,
+} from './lease.ts';
+import { afterRenewal, type RenewalOutcome, startTenure, timeOver } from './timing.ts';
+
 /**
  * The life of one lease.
  *
@@ -12,7 +25,7 @@
  *               ▼
  *              LOST: final. `signal` aborts once; a success that arrives now changes nothing.
  *
- * What moves it:
+ * Moves:
  * - the renewal loop: HELD → HELD, HELD → LOST;
  * - `assertHeld`, `lost` and `release`, which compare the clock: HELD → LOST. After a pause of the process,
  *   their caller may run before the loop's timer;
@@ -21,24 +34,10 @@
  * A renewal that gets no answer moves nothing.
  */
 
-import { bounded, limit } from '../platform/bounded.ts';
-import { errorText } from '../platform/errorText.ts';
-import { metric } from '../platform/telemetry.ts';
-import { LeaseLost, LeaseReleased, type Loss } from './errors.ts';
-import { keepTaken } from './keepTaken.ts';
-import type { Acquired, HeldLease, LeaseSetting } from './lease.ts';
-import { afterRenewal, type RenewalOutcome, startTenure, timeOver } from './renewal.ts';
-
 type State = 'held' | 'lost' | 'releasing' | 'released';
 
-/** What is special about one lease. */
+/** Options of one lease. */
 interface HoldChoice {
-  /** How long the lock stays taken at least, in milliseconds; see `LeaseChoice`. */
-  minHoldMs?: number;
-  /** Aborts when the process shuts down. */
-  stopping?: AbortSignal;
-  /** Told when the lock stays taken after its release, and until when. Never rejects. */
-  kept?: (until: Promise<void>) => void;
   /** Called once, when the lease is released or lost. */
   ended?: (lease: HeldLease) => void;
 }
@@ -50,7 +49,7 @@ interface HoldChoice {
 export function holdLease(
   acquired: Acquired,
   setting: LeaseSetting,
-  { minHoldMs = 0, stopping: shutdown = never, kept = () => {}, ended = () => {} }: HoldChoice = {},
+  { ended = () => {} }: HoldChoice = {},
 ): HeldLease {
   const { key, owner, leaseId, fence } = acquired;
   const { store, clock, telemetry, timing } = setting;
@@ -126,11 +125,6 @@ export function holdLease(
     // Requests in flight may arrive in any order: a renewal could land after the release, under the next
     // holder's lease.
     await keeping;
-    const keepUntil = acquired.sentAt + minHoldMs;
-    if (clock.monotonic() < keepUntil) {
-      kept(keepTaken(acquired, keepUntil, setting, shutdown));
-      return;
-    }
     try {
       await bounded(clock, timing.attemptMs, (signal) => store.release(key, leaseId, signal));
     } catch {
@@ -183,5 +177,3 @@ export function holdLease(
   });
   return lease;
 }
-
-const never = new AbortController().signal;

@@ -1,5 +1,7 @@
-export type { Backoff } from './backoff.ts';
+export { type Fence, FencedOut } from './fence.ts';
 export {
+  type FenceFloor,
+  type Lease,
   LeaseLost,
   LeaseReleased,
   LockHeld,
@@ -8,13 +10,25 @@ export {
   LockTimeout,
   type Loss,
   type LostReason,
-} from './errors.ts';
-export { type Fence, FencedOut } from './fence.ts';
-export { type ForceRelease, type ForceReleaseOutcome, forceRelease } from './forceRelease.ts';
-export { lead } from './leader.ts';
-export type { FenceFloor, Lease } from './lease.ts';
-export { type LockListing, listLocks } from './listLocks.ts';
+} from './lease.ts';
+export {
+  createSingleton,
+  type Invocation,
+  type LeasedHandler,
+  type LeasedResult,
+  lead,
+  type Singleton,
+  type WhenHeld,
+  withLease,
+} from './leasedWork.ts';
 export { jobLockKey, jobLockPrefix, shardKeys, workItemLockKey, workItemLockPrefix } from './lockKeys.ts';
+export {
+  type ForceRelease,
+  type ForceReleaseOutcome,
+  forceRelease,
+  type LockListing,
+  listLocks,
+} from './lockOperations.ts';
 export type {
   LeaseOwner,
   ListedLock,
@@ -24,14 +38,12 @@ export type {
   Refusal,
   StoreTraits,
 } from './lockStore.ts';
-export { createLocks, type LeaseChoice, type Locks, type LocksOptions, type ProcessLocks } from './locks.ts';
-export { noLease } from './noLease.ts';
 export {
-  createSingleton,
-  type Invocation,
-  type LeasedHandler,
-  type Singleton,
-  type WhenHeld,
-} from './singleton.ts';
-export { type LeaseTiming, leaseTiming } from './timing.ts';
-export { type LeasedResult, withLease } from './withLease.ts';
+  createLocks,
+  type LeaseChoice,
+  type Locks,
+  type LocksOptions,
+  noLease,
+  type ProcessLocks,
+} from './locks.ts';
+export { type Backoff, type LeaseTiming, leaseTiming } from './timing.ts';

@@ -1,3 +1,4 @@
+import type { LeaseOwner } from './lockStore.ts';
 /**
  * The keys of the app's locks; none is spelled anywhere else.
  *
@@ -6,7 +7,7 @@
  *   work-items/{resource}#{stage}  one stage of queued work for one thing
  */
 
-/** What the keys of jobs begin with. These locks have fences, and their blobs are never deleted. */
+/** Prefix of the keys of jobs. These locks have fences, and their blobs are never deleted. */
 export const jobLockPrefix = 'jobs/';
 
 /** The key of a job, or of one group of it. */
@@ -20,7 +21,7 @@ export function shardKeys(base: string, count: number): string[] {
 }
 
 /**
- * What the keys of work items begin with. There is a lock for each of them, so old ones are deleted (a rule in
+ * Prefix of the keys of work items. There is a lock for each of them, so old ones are deleted (a rule in
  * infra/modules/storage.bicep). No lock with this prefix may have a fence: it would be deleted too.
  */
 export const workItemLockPrefix = 'work-items/';
@@ -32,4 +33,33 @@ export function workItemLockKey(resourceId: string, stage: string): string {
 
 function escapePart(part: string): string {
   return part.replaceAll('%', '%25').replaceAll('#', '%23');
+}
+
+/** Most characters (UTF-16 code units) in the key of a lock, whichever store keeps it. */
+export const longestLockKey = 1024;
+
+/** Most characters (UTF-16 code units) in each part of a `LeaseOwner`. */
+export const longestOwnerPart = 256;
+
+/** @throws RangeError for an empty key, or one longer than 1,024 characters; TypeError for what is no text. */
+export function checkKey(key: string): void {
+  checkText('A lock key', key);
+  if (key.length === 0 || key.length > longestLockKey) {
+    throw new RangeError(`A lock key has 1 to 1,024 characters, not ${key.length}`);
+  }
+}
+
+/** @throws RangeError if a part of the owner is longer than 256 characters; TypeError if one is no text. */
+export function checkOwner({ instance, job, runId = '' }: LeaseOwner): void {
+  for (const part of [instance, job, runId]) {
+    checkText('Each part of a lease owner', part);
+    if (part.length > longestOwnerPart) {
+      throw new RangeError(`Each part of a lease owner has at most ${longestOwnerPart} characters`);
+    }
+  }
+}
+
+/** In plain JavaScript it may be anything. */
+function checkText(what: string, value: unknown): void {
+  if (typeof value !== 'string') throw new TypeError(`${what} is a text, not ${typeof value}`);
 }

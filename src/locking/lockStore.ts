@@ -1,7 +1,7 @@
-import type { Loss } from './errors.ts';
+import type { Loss } from './lease.ts';
 
 /**
- * Who holds a lease, for people and for `listLocks`. Each part has at most 256 characters (UTF-16 code
+ * The holder of a lease, for people and for `listLocks`. Each part has at most 256 characters (UTF-16 code
  * units).
  */
 export interface LeaseOwner {
@@ -13,14 +13,14 @@ export interface LeaseOwner {
   runId?: string;
 }
 
-/** What a holder that takes a fence leaves in the store, in one write. */
+/** Record that a holder with a fence leaves in the store, in one write. */
 export interface LockRecord {
   /** Fencing token of this tenure: greater than that of every earlier tenure. */
   fence: number;
   owner: LeaseOwner;
-  /** When the tenure began, in milliseconds since the epoch. */
+  /** Start of the tenure (ms since the epoch). */
   since: number;
-  /** How long the store keeps the lease without a renewal, in milliseconds. */
+  /** Time for which the store keeps the lease without a renewal (ms). */
   leaseMs: number;
 }
 
@@ -43,26 +43,26 @@ export interface ListedLock extends LockView {
 /** The store says that the lease is not ours, and why. */
 export type Refusal = { kind: 'refused' } & Loss;
 
-/** What a store can do, and how its leases end. */
+/** Abilities of a store, and the end of its leases. */
 export interface StoreTraits {
   /** Lease lengths that it grants, in milliseconds: from `minMs` to `maxMs`, in whole multiples of `stepMs`. */
   readonly lease: { readonly minMs: number; readonly maxMs: number; readonly stepMs: number };
   /**
-   * How long after its end, in milliseconds, a lease may go on holding the lock. It delays the next holder; it is never
+   * Time for which a lease may hold the lock after its end (ms). It delays the next holder; it is never
    * early, so it endangers nobody.
    */
   readonly expiryLagMs: number;
   /**
-   * What keeps a lease. `id`: any process that knows its id. `connection`: only the process that acquired it can
+   * The keeper of a lease. `id`: any process that knows its id. `connection`: only the process that acquired it can
    * renew or release it, and the end of its connection may end the lease at once.
    */
   readonly keptBy: 'id' | 'connection';
-  /** Who can look at a lock: `anyone`, or only its `holder`. */
+  /** Processes that can look at a lock: `anyone`, or only its `holder`. */
   readonly looks: 'anyone' | 'holder';
 }
 
 /**
- * What leases need of a store. A new store must pass the contract suite, `src/testing/locks/lockStoreContract.ts`.
+ * A store of locks, as leases need it. A new store must pass the contract suite, `src/testing/locks/lockStoreContract.ts`.
  *
  * Whatever the store says about a lock is a value. A rejection means that nothing was learned: the request
  * may or may not have been applied. No call retries; each ends when its signal aborts. Disposal ends the connections that

@@ -1,32 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { bounded } from '../platform/bounded.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { metric, noTelemetry, type Telemetry } from '../platform/telemetry.ts';
-import { attemptAcquire, type Wanted } from './acquire.ts';
-import { type Backoff, waitBefore } from './backoff.ts';
-import { LockStoreFailed, LocksClosed, LockTimeout } from './errors.ts';
 import { holdLease } from './holdLease.ts';
-import type { FenceFloor, HeldLease, Lease, LeaseSetting } from './lease.ts';
-import { checkKey, checkOwner } from './lockRecord.ts';
-import type { LeaseOwner, LockStore } from './lockStore.ts';
-import { checkLease, type LeaseTiming, leaseTiming, nearestLease } from './timing.ts';
+import {
+  type Acquired,
+  type FenceFloor,
+  type HeldLease,
+  type Lease,
+  type LeaseSetting,
+  LockStoreFailed,
+  LocksClosed,
+  LockTimeout,
+} from './lease.ts';
+import { checkKey, checkOwner } from './lockKeys.ts';
+import { isPermanent, type LeaseOwner, type LockStore, type LockView } from './lockStore.ts';
+import {
+  type Backoff,
+  between,
+  checkLease,
+  type LeaseTiming,
+  leaseTiming,
+  nearestLease,
+  trustedUntil,
+  waitBefore,
+} from './timing.ts';
 
-/** How to take a lease. */
+/** The lock to take, and how. */
+export interface Wanted {
+  key: string;
+  owner: LeaseOwner;
+  fenced: boolean;
+  /** Attempts per request without an answer, the first included; at least 1. A raise gets at least 2. */
+  tries: number;
+}
+
+/**
+ * Tries once to take the lock. Returns null if another lease holds it.
+ *
+ * Fenced: look, acquire, raise. The look returns the version and the fence that the raise needs, and on a held
+ * lock it saves an acquire that would be refused. Where only the holder can look: acquire, look, raise. Unfenced:
+ * acquire only. A missing lock is created on the way.
+ *
+ * @throws LockStoreFailed if a request got no answer in `tries` attempts, or if the lease ran out before it
+ * could be used. A lease acquired by then is released.
+ */
+export async function attemptAcquire(
+  wanted: Wanted,
+  setting: Omit<LeaseSetting, 'telemetry'>,
+): Promise<Acquired | null> {
+  const { key, owner } = wanted;
+  const { store, clock, timing, fenceFloor } = setting;
+  const leaseId = randomUUID();
+  const looksFirst = wanted.fenced && store.traits.looks === 'anyone';
+
+  const [view, floor] = await Promise.all([looksFirst ? lookOrCreate() : undefined, readFloor()]);
+  if (view?.held) return null;
+  try {
+    const sentAt = await acquire();
+    if (sentAt === null) return null;
+    const fence = wanted.fenced ? await raiseFence(view ?? (await lookOrCreate())) : 0;
+    if (fence === null) return null;
+    if (clock.monotonic() < trustedUntil(sentAt, timing)) return { key, owner, leaseId, fence, sentAt };
+    throw new LockStoreFailed(`Cannot lock "${key}"`, new Error('the lease ran out before it could be used'));
+  } catch (error) {
+    // An acquire whose answer was lost may have been applied, and no one else knows its lease id.
+    await bounded(clock, timing.attemptMs, (signal) => store.release(key, leaseId, signal)).catch(() => {});
+    throw error;
+  }
+
+  /** Send time of the successful acquire, or null if another lease holds the lock. */
+  async function acquire(): Promise<number | null> {
+    for (let created = false; ; created = true) {
+      let sentAt = 0;
+      const answer = await answered((signal) => {
+        sentAt = clock.monotonic();
+        return store.acquire(key, leaseId, timing.leaseMs, signal);
+      });
+      if (answer === 'acquired') return sentAt;
+      if (answer === 'held' || created) return null;
+      await create();
+    }
+  }
+
+  function create(): Promise<LockView> {
+    return answered((signal) => store.create(key, signal));
+  }
+
+  async function lookOrCreate(): Promise<LockView> {
+    const view = await answered((signal) => store.look(key, signal));
+    return view ?? (await create());
+  }
+
+  async function readFloor(): Promise<number> {
+    if (!wanted.fenced || fenceFloor === undefined) return 0;
+    return (await answered((signal) => fenceFloor(key, signal))) ?? 0;
+  }
+
+  /** The fence written, or null if the lease was lost first. */
+  async function raiseFence(seen: LockView): Promise<number | null> {
+    let view: LockView | undefined = seen;
+    let failure: unknown;
+    for (let left = Math.max(2, wanted.tries); left > 0 && view !== undefined; left--) {
+      const { version, record } = view;
+      const since = clock.now();
+      const fence = nextFence(record?.fence, view.now ?? since, floor);
+      try {
+        const outcome = await bounded(clock, timing.attemptMs, (signal) =>
+          store.raise(key, leaseId, { fence, owner, since, leaseMs: timing.leaseMs }, version, signal),
+        );
+        if (outcome === 'raised') return fence;
+        if (outcome !== 'changed') return null;
+      } catch (error) {
+        // The raise may have been applied: look for the version to raise from. A skipped number does no harm.
+        failure = error;
+        if (isPermanent(store, error)) break;
+      }
+      view = await answered((signal) => store.look(key, signal));
+    }
+    if (view === undefined) return null;
+    failure ??= new Error('its record changed on every attempt');
+    throw failed(`Cannot write the fence of "${key}"`, failure);
+  }
+
+  function failed(what: string, error: unknown): LockStoreFailed {
+    return new LockStoreFailed(what, error, isPermanent(store, error));
+  }
+
+  /** The answer to a request that is safe to repeat. */
+  async function answered<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    for (let sent = 1; ; sent++) {
+      try {
+        return await bounded(clock, timing.attemptMs, request);
+      } catch (error) {
+        if (sent >= wanted.tries || isPermanent(store, error)) throw failed(`Cannot lock "${key}"`, error);
+        await clock.sleep(between(200, 400, setting.random));
+      }
+    }
+  }
+}
+
+/**
+ * The first number above the last fence of the lock and above `floor` that is no less than `now`, in milliseconds since the
+ * epoch. So fences rise even if the store has lost its data, as long as that clock does not go back and the lock is taken
+ * less than a thousand times a second.
+ */
+export function nextFence(last: number | undefined, now: number, floor = 0): number {
+  return Math.max(1, (last ?? 0) + 1, Math.floor(now), floor + 1);
+}
+
+/** Options of taking a lease. */
 export interface LeaseChoice {
   /**
    * Default true: the lease gets a fencing token and records its owner. False halves its requests; use it
    * only if the effects of the work are idempotent.
    */
   fenced?: boolean;
-  /**
-   * Without a fence only: the lock has probably never been taken. Saves a request if so, costs two if not.
-   * Default false.
-   */
-  likelyNew?: boolean;
-  /**
-   * Keeps the lock for at least this many milliseconds from when it was taken, even if it is released sooner. So a job
-   * that ends at once does not run again on an instance whose clock is behind. Default 0. If the process dies, the lock
-   * ends with its lease. Where a connection keeps a lease, it ends with the connection.
-   */
-  minHoldMs?: number;
 }
 
 /**
@@ -77,7 +206,7 @@ export interface ProcessLocks extends Locks, AsyncDisposable {
   drain(graceMs: number): Promise<void>;
 }
 
-/** What leases of this process share. */
+/** Settings that the leases of a process share. */
 export interface LocksOptions {
   /** Default: the system's. */
   clock?: Clock;
@@ -96,7 +225,7 @@ export interface LocksOptions {
    * otherwise looks like a lock that is held. It must not throw. Default: none.
    */
   onError?: OnError;
-  /** What new fences must exceed. Default: only the last fence of the lock. */
+  /** Lower bound of new fences. Default: only the last fence of the lock. */
   fenceFloor?: FenceFloor | undefined;
 }
 
@@ -119,14 +248,12 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
   let attempts = 0;
   let idle = () => {};
   let draining: Promise<void> | undefined;
-  /** Locks that stay taken after their release. */
-  const keeping = new Set<Promise<void>>();
 
   const ifIdle = () => {
     if (held.size === 0 && attempts === 0) idle();
   };
 
-  async function attempt(wanted: Wanted, minHoldMs: number): Promise<Lease | null> {
+  async function attempt(wanted: Wanted): Promise<Lease | null> {
     const { owner } = wanted;
     attempts++;
     try {
@@ -136,11 +263,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
         held.delete(lease);
         ifIdle();
       };
-      const kept = (until: Promise<void>) => {
-        keeping.add(until);
-        void until.then(() => keeping.delete(until));
-      };
-      const lease = holdLease(acquired, setting, { minHoldMs, stopping: stopping.signal, kept, ended });
+      const lease = holdLease(acquired, setting, { ended });
       if (lease.lost === undefined) held.add(lease);
       telemetry.count(metric.leaseAcquired, { job: owner.job });
       telemetry.record(metric.leaseFence, lease.fence, { job: owner.job });
@@ -160,7 +283,6 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
     ifIdle();
     await clock.sleep(graceMs, grace.signal).catch(() => {});
     await Promise.all([...held].map((lease) => lease.surrender('the process is shutting down')));
-    await Promise.all(keeping);
   }
 
   const drainOnce = (graceMs: number) => (draining ??= drain(graceMs));
@@ -169,16 +291,18 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
     stopping: stopping.signal,
     onError,
 
-    async tryAcquire(key, owner, { fenced = true, likelyNew = false, minHoldMs = 0 } = {}) {
-      check(key, owner, minHoldMs);
+    async tryAcquire(key, owner, { fenced = true } = {}) {
+      checkKey(key);
+      checkOwner(owner);
       if (stopping.signal.aborted) return null;
-      const lease = await attempt({ key, owner, fenced, likelyNew, tries: 3 }, minHoldMs);
+      const lease = await attempt({ key, owner, fenced, tries: 3 });
       if (lease === null) telemetry.count(metric.leaseSkipped, { job: owner.job });
       return lease;
     },
 
-    async acquire(key, owner, { waitMs, fenced = true, likelyNew = false, minHoldMs = 0, signal }) {
-      check(key, owner, minHoldMs);
+    async acquire(key, owner, { waitMs, fenced = true, signal }) {
+      checkKey(key);
+      checkOwner(owner);
       if (!(typeof waitMs === 'number' && waitMs >= 0)) {
         throw new RangeError(`waitMs is 0 or more milliseconds, not ${String(waitMs)}`);
       }
@@ -189,8 +313,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
         if (stopping.signal.aborted) throw new LocksClosed(key);
         signal?.throwIfAborted();
         try {
-          const wanted = { key, owner, fenced, likelyNew: likelyNew && tries === 0, tries: 1 };
-          const lease = await attempt(wanted, minHoldMs);
+          const lease = await attempt({ key, owner, fenced, tries: 1 });
           if (lease !== null && signal?.aborted) await lease.release();
           else if (lease !== null) {
             telemetry.record(metric.leaseWaitedMs, clock.monotonic() - startedAt, { job: owner.job });
@@ -218,11 +341,18 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
   };
 }
 
-/** @throws RangeError or TypeError for what no store can keep. */
-function check(key: string, owner: LeaseOwner, minHoldMs: number): void {
-  checkKey(key);
-  checkOwner(owner);
-  if (!(minHoldMs >= 0 && Number.isFinite(minHoldMs))) {
-    throw new RangeError(`minHoldMs is 0 or more, not ${minHoldMs}`);
-  }
+/**
+ * A lease for work that is written against one but needs no lock: always held, fence 0, makes no requests.
+ */
+export function noLease(key: string, owner: LeaseOwner): Lease {
+  return {
+    key,
+    owner,
+    fence: 0,
+    signal: new AbortController().signal,
+    lost: undefined,
+    assertHeld() {},
+    async release() {},
+    async [Symbol.asyncDispose]() {},
+  };
 }

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { errorText } from '../platform/errorText.ts';
 import type { Turns } from '../platform/eventLoopTurns.ts';
-import type { Orchestrations } from '../runs/startRun.ts';
+import type { Orchestrations } from '../runs/manualRun.ts';
 import type { OverviewAnswer, Role } from './answers/overviewAnswers.ts';
 import { type Intent, intend } from './audit.ts';
 import type { Caller } from './caller.ts';

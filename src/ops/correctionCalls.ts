@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { NotCorrected } from '../corrections/corrections.ts';
-import { type MovedInvoice, moveDueDate } from '../corrections/moveDueDate.ts';
-import { type RetriedInvoice, retryInvoice } from '../corrections/retryInvoice.ts';
-import { type VoidedInvoice, voidInvoice } from '../corrections/voidInvoice.ts';
+import type { NotCorrected } from '../after/corrections.ts';
+import { type MovedInvoice, moveDueDate } from '../after/moveDueDate.ts';
+import { type RetriedInvoice, retryInvoice } from '../after/retryInvoice.ts';
+import { type VoidedInvoice, voidInvoice } from '../after/voidInvoice.ts';
 import { dueAtSchema, paymentMethodSchema } from '../intake/checkInvoice.ts';
-import type { InvoiceStatus } from '../invoice/invoice.ts';
+import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { invoiceDetailAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
 import { optionalReasonBody, reasonBody } from './fields.ts';
@@ -150,8 +150,7 @@ function whyNotMoved(id: string, why: Exclude<MovedInvoice, { kind: 'moved' }>):
     case 'mayBeCharged':
       return conflict(`invoice "${id}" may have been charged: its outcome has to be known first`);
     case 'notFound':
-    case 'contended':
-      return whyNotCorrected(id, why);
+      return notFound(`invoice "${id}"`);
   }
 }
 

@@ -1,8 +1,7 @@
 import { columns } from '../intake/checkInvoice.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { formatAmount } from '../invoice/money.ts';
-import type { InvoiceFilter } from '../invoice/store/invoiceFilter.ts';
-import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import type { InvoiceFilter, InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import type { OpsResponse } from './http.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { shown } from '../intake/fieldErrors.ts';
 import { hasVisible, isPlainText } from '../intake/visibleText.ts';
 import { currencies } from '../invoice/currencies.ts';
-import { invoiceStatuses } from '../invoice/invoice.ts';
+import { invoiceStatuses } from '../invoice/invoiceStatus.ts';
 import { utcTime } from '../platform/clock.ts';
 
 /** Reason for a change, for the audit trail; optional if nobody else is affected. */

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { Correction } from '../invoice/figures/recountShard.ts';
 import { shardNames } from '../invoice/shard.ts';
-import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import type { Correction, InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Clock } from '../platform/clock.ts';
 import { auditAnswer, recountAnswer, summaryAnswer } from './answers/figureAnswers.ts';
 import { overviewAnswer } from './answers/overviewAnswers.ts';

@@ -1,8 +1,7 @@
-import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { overdueMs } from '../invoice/store/overdue.ts';
+import { type InvoiceStore, overdueMs } from '../invoice/store/invoiceStore.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
-import type { PaceStore } from '../pacing/paceStore.ts';
 import { inForce, type PauseStore } from '../pacing/pause.ts';
+import type { PaceStore } from '../pacing/schedule.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
@@ -11,7 +10,7 @@ import { readPace } from './summary.ts';
 
 export interface GaugeParts {
   invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince' | 'inProgressSince' | 'backlog' | 'overdue'>;
-  outbox: Pick<OutboxStore, 'parkedCount'>;
+  outbox: Pick<OutboxStore, 'count'>;
   pace: PaceStore;
   pauses: Pick<PauseStore, 'read'>;
   poison: Pick<PoisonItems, 'waiting'>;
@@ -76,7 +75,7 @@ export async function reportGauges({
   async function parked(): Promise<void> {
     const [parkedInvoices, parkedMessages] = await Promise.all([
       invoices.parkedCount(),
-      outbox.parkedCount(),
+      outbox.count({ status: 'parked' }),
     ]);
     telemetry.record(metric.parkedWaiting, parkedInvoices + parkedMessages);
   }

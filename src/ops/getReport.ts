@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { shown } from '../intake/fieldErrors.ts';
-import { movementKinds } from '../invoice/store/movements.ts';
+import { movementKinds } from '../invoice/figures/counters.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
 import { addUp, type Report, reportColumns, reportRow, type Totals } from '../reporting/report.ts';
 import { reportAnswer } from './answers/figureAnswers.ts';

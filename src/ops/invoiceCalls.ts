@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { type RequestedRefund, refundInvoice } from '../refunds/refundInvoice.ts';
-import { settleRefund } from '../refunds/settleRefund.ts';
+import { type RequestedRefund, refundInvoice, settleRefund } from '../after/refundInvoice.ts';
 import { invoiceDetailAnswer, invoicesAnswer, refundAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
 import { exportInvoices } from './exportInvoices.ts';
@@ -87,7 +86,11 @@ export const invoiceCalls = {
     answer: { status: 202, json: refundAnswer },
     problems: [404, 409],
     async handle({ id, caller, body, idempotencyKey, record }, parts) {
-      const requested = await refundInvoice(parts, id, { ...body, by: caller.actor, idempotencyKey });
+      const requested = await refundInvoice(parts.corrections, id, {
+        ...body,
+        by: caller.actor,
+        idempotencyKey,
+      });
       if (requested.kind !== 'requested') return refusal(id, requested, body);
       const { refund, created } = requested;
       const { id: refundId, amountMinor, status } = refund;
@@ -111,7 +114,7 @@ export const invoiceCalls = {
     answer: { json: invoiceDetailAnswer },
     problems: [404, 409],
     async handle({ id, caller, body, record }, parts) {
-      const settled = await settleRefund(parts, id, { ...body, by: caller.actor });
+      const settled = await settleRefund(parts.corrections, id, { ...body, by: caller.actor });
       switch (settled.kind) {
         case 'notFound':
           return notFound(`invoice "${id}"`);
@@ -121,7 +124,8 @@ export const invoiceCalls = {
           );
         case 'tooMuch':
           return conflict(
-            `${settled.leftMinor} is left of invoice "${id}" (in minor units): expected as much as the refund`,
+            `${settled.leftMinor} is left of invoice "${id}" (in minor units): expected as much as the refund. What is left can ` +
+              'be refunded by another call, once this refund has ended with isSame: true',
           );
         case 'settled':
           await record(id, body);

@@ -1,7 +1,7 @@
-import { decideDueDate } from '../corrections/decideDueDate.ts';
-import { decideRetry } from '../corrections/decideRetry.ts';
-import { decideVoid } from '../corrections/decideVoid.ts';
-import type { Invoice, TimelineEntry } from '../invoice/invoice.ts';
+import { decideDueDate } from '../after/moveDueDate.ts';
+import { decideRetry } from '../after/retryInvoice.ts';
+import { decideVoid } from '../after/voidInvoice.ts';
+import type { Invoice, StoredEntry } from '../invoice/invoice.ts';
 import type { InvoiceAnswer, InvoiceDetailAnswer, Permitted, Waiting } from './answers/invoiceAnswers.ts';
 
 /** An invoice as ops shows it: what was imported, and its state. */
@@ -84,8 +84,8 @@ export function waitingOf({
   }
 }
 
-/** The timeline says why a payment is tried again (paying/planSettlement.ts). */
-function retryReason(last: TimelineEntry | undefined): string | undefined {
+/** The timeline says why a payment is tried again (paying/settlement.ts). */
+function retryReason(last: StoredEntry | undefined): string | undefined {
   if (last === undefined || !last.what.startsWith('retry: ')) return undefined;
   return typeof last.reason === 'string' ? `${last.what}: ${last.reason}` : last.what;
 }

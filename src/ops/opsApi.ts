@@ -1,11 +1,11 @@
 import { MissingFromArchive } from '../archive/restoreInvoice.ts';
 import { BadContinuation } from '../documents/pages.ts';
 import { NewerVersion } from '../documents/storedDocuments.ts';
-import { UnreadableInvoice } from '../invoice/figures/recountShard.ts';
+import { UnreadableDocument } from '../invoice/figures/invoiceFigures.ts';
 import { appVersion } from '../platform/appFolder.ts';
 import { eventLoopTurns } from '../platform/eventLoopTurns.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
-import type { Orchestrations } from '../runs/startRun.ts';
+import type { Orchestrations } from '../runs/manualRun.ts';
 import { whyNotAdmitted } from './admission.ts';
 import { NotRecorded, recordDone } from './audit.ts';
 import type { Call, CallParts } from './call.ts';
@@ -61,7 +61,7 @@ function inTheWay(error: unknown): OpsResponse | undefined {
   if (error instanceof BadContinuation) return badContinuation();
   // A process of the newer release can do it.
   if (error instanceof NewerVersion || error instanceof NotRecorded) return unavailable(error.message);
-  if (error instanceof MissingFromArchive || error instanceof UnreadableInvoice) {
+  if (error instanceof MissingFromArchive || error instanceof UnreadableDocument) {
     return problemResponse(problem(500, error.message));
   }
   return undefined;

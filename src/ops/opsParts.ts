@@ -1,12 +1,12 @@
+import type { CorrectionParts } from '../after/corrections.ts';
 import type { Customers } from '../archive/customers.ts';
-import type { InvoiceArchive } from '../archive/invoiceArchive.ts';
-import type { CorrectionParts } from '../corrections/corrections.ts';
+import type { InvoiceArchive } from '../archive/restoreInvoice.ts';
 import type { ImportRecords } from '../intake/importRecords.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { LockStore } from '../locking/index.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
-import type { PaceStore } from '../pacing/paceStore.ts';
 import type { PauseStore } from '../pacing/pause.ts';
+import type { PaceStore } from '../pacing/schedule.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { Job } from '../runs/job.ts';
 import type { RunStore } from '../runs/runStore.ts';

@@ -1,5 +1,5 @@
-import { inForce, type Pause, pausedWithinMs } from '../pacing/pause.ts';
-import { startRun } from '../runs/startRun.ts';
+import { inForce, type PauseOrder, pausedWithinMs } from '../pacing/pause.ts';
+import { startRun } from '../runs/manualRun.ts';
 import { type PauseAnswer, pausedAnswer, resumedAnswer } from './answers/pauseAnswers.ts';
 import { call } from './call.ts';
 import { optionalReasonBody, reasonBody, timeField } from './fields.ts';
@@ -72,7 +72,7 @@ export const pauseCalls = {
 };
 
 /** A pause as ops shows it; null if there is none. */
-export function pauseView(pause: Pause | undefined): PauseAnswer | null {
+export function pauseView(pause: PauseOrder | undefined): PauseAnswer | null {
   if (pause === undefined) return null;
   const { reason, by, at, until = null } = pause;
   return { reason, by, at, until };

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { jobNames } from '../platform/azureNames.ts';
-import { asShown, storedAs } from '../runs/abandoned.ts';
-import { cancelRun } from '../runs/cancelRun.ts';
-import { runStatuses, runView } from '../runs/runRecord.ts';
-import { type StartedRun, startRun } from '../runs/startRun.ts';
+import { type StartedRun, startRun } from '../runs/manualRun.ts';
+import { runStatuses } from '../runs/runRecord.ts';
+import { asShown, cancelRun, runView, storedAs } from '../runs/runStore.ts';
 import { runAnswer, runsAnswer, startedAnswer } from './answers/runAnswers.ts';
 import { bulkGroups } from './bulk/bulkJob.ts';
 import { bulkBody } from './bulk/bulkRequest.ts';

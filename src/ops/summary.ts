@@ -1,10 +1,9 @@
-import { type InvoiceStatus, invoiceStatuses } from '../invoice/invoice.ts';
+import { type InvoiceStatus, invoiceStatuses } from '../invoice/invoiceStatus.ts';
 import type { Backlog, InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import { oldestPendingMs } from '../outbox/sweepOutbox.ts';
-import type { PaceStore } from '../pacing/paceStore.ts';
 import { inForce, type PauseStore } from '../pacing/pause.ts';
-import type { Schedule } from '../pacing/schedule.ts';
+import type { PaceStore, Schedule } from '../pacing/schedule.ts';
 import { paceLimits } from '../platform/azureNames.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { BacklogFigures, PaceFigures, Summary } from './answers/figureAnswers.ts';

@@ -1,15 +1,19 @@
 import type { Container } from '@azure/cosmos';
-import { cosmosDocuments, unlessChanged } from '../documents/cosmosDocuments.ts';
+import {
+  cosmosDocuments,
+  patchBody,
+  queryAll,
+  queryCount,
+  queryOldest,
+  unlessChanged,
+  whereAll,
+} from '../documents/cosmosDocuments.ts';
 import { pageByTime } from '../documents/cosmosPages.ts';
-import { patchBody } from '../documents/cosmosPatch.ts';
-import { queryAll, queryCount, queryOldest, whereAll } from '../documents/cosmosQueries.ts';
 import type { Patch } from '../documents/documentStore.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
-import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from './outboxMessage.ts';
-import type { OutboxFilter, OutboxStore } from './outboxStore.ts';
-import { outboxWrites } from './outboxWrites.ts';
-import { discardPatch, notParked, redrivePatch } from './parkedMessage.ts';
+import { markDispatched, type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from './outboxMessage.ts';
+import { discardPatch, notParked, type OutboxFilter, type OutboxStore, redrivePatch } from './outboxStore.ts';
 
 /** Bodies are large, and no list shows them. */
 const entryProperties = Object.keys(outboxEntrySchema.shape)
@@ -25,8 +29,9 @@ export function cosmosOutboxStore(
   container: Container,
   { clock = systemClock, onUnreadable }: { clock?: Clock; onUnreadable?: OnUnreadable } = {},
 ): OutboxStore {
+  const documents = cosmosDocuments(container);
   return {
-    ...outboxWrites({ documents: cosmosDocuments(container), clock }),
+    mark: (dispatched) => markDispatched({ documents, clock }, dispatched),
 
     async due({ now, limit, shard, except = { shards: [], destinations: [] } }) {
       const leftOut = [
@@ -86,12 +91,6 @@ export function cosmosOutboxStore(
         container,
         // Only what is pending has a next attempt; its status it shares with millions of invoices.
         `SELECT VALUE MIN(c.notBefore ?? c.createdAt) FROM c WHERE c.type = 'outboxMessage' AND c.nextAttemptAt > '' AND c.status = 'pending'`,
-      ),
-
-    parkedCount: () =>
-      queryCount(
-        container,
-        `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'parked'`,
       ),
   };
 

@@ -1,7 +1,8 @@
-import { systemClock } from '../platform/clock.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
+import { workUnderWay } from '../platform/stopping.ts';
 import { metric, noTelemetry } from '../platform/telemetry.ts';
-import { inDispatchSpan } from './dispatchSpan.ts';
+import { inSpan } from '../platform/tracing.ts';
 import {
   type DispatchDecision,
   decideDispatch,
@@ -24,19 +25,19 @@ export type SendMessages = (
 ) => Promise<readonly SendResult[]>;
 
 /** Throws if the sender may not act any more, because its lease is gone. */
-export type Guard = () => void;
+export type MaySend = () => void;
 
 export interface Dispatcher {
   /**
    * Sends a message that is stored and pending, and records what became of it. Resolves when that is done, even if it
    * failed: the message then stays pending (or is parked), and the sweeper comes back to it.
    */
-  dispatch(message: OutboxMessage, guard?: Guard): Promise<DispatchDecision>;
+  dispatch(message: OutboxMessage, guard?: MaySend): Promise<DispatchDecision>;
 }
 
 interface Entry {
   message: OutboxMessage;
-  guard: Guard;
+  guard: MaySend;
   done: (decision: DispatchDecision) => void;
 }
 
@@ -120,11 +121,97 @@ const unknownDestination: SendMessages = async (messages) =>
     error: `no destination is called "${destination}" here`,
   }));
 
-function passes(guard: Guard | undefined): boolean {
+function passes(guard: MaySend | undefined): boolean {
   try {
     guard?.();
     return true;
   } catch {
     return false;
   }
+}
+
+/**
+ * Sends what this process has just stored. A process that dies first leaves its messages to the sweeper, like any message that
+ * is not dispatched at once.
+ */
+export interface Sender {
+  /** Sends a message at once; see `Dispatcher.dispatch`. */
+  send(message: OutboxMessage, guard?: MaySend): Promise<DispatchDecision>;
+  /**
+   * Sends a message as soon as no urgent work is in progress in this process, and after five seconds in any case: receipts
+   * wait while payments are being made.
+   */
+  sendWhenIdle(message: OutboxMessage): void;
+  /** Marks urgent work as in progress until the result is disposed of. */
+  busy(): Disposable;
+  /**
+   * For a process that stops: resolves when everything handed over so far has been dispatched, or after `withinMs`
+   * milliseconds. The rest is then left to the sweeper.
+   */
+  drained(withinMs: number): Promise<void>;
+}
+
+/** Messages held in memory. The sweeper takes the rest from the store. */
+const maxWaiting = 1_000;
+
+/**
+ * Longest wait for urgent work to end (ms): payments that wait for their turns can go on for hours. By then the sweeper would
+ * take the messages, one by one.
+ */
+const longestWaitMs = 5_000;
+
+export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {
+  let waiting: OutboxMessage[] = [];
+  let waitingSince = 0;
+  let underWay = 0;
+  const { track, ended } = workUnderWay(clock);
+
+  return {
+    send,
+    sendWhenIdle(message) {
+      if (underWay === 0) {
+        void send(message);
+        return;
+      }
+      const now = clock.monotonic();
+      if (waiting.length === 0) waitingSince = now;
+      if (waiting.length < maxWaiting) waiting.push(message);
+      if (now - waitingSince >= longestWaitMs) flush();
+    },
+    busy() {
+      underWay++;
+      return {
+        [Symbol.dispose]() {
+          underWay--;
+          if (underWay === 0) flush();
+        },
+      };
+    },
+    async drained(withinMs) {
+      flush();
+      await ended(withinMs);
+    },
+  };
+
+  function send(message: OutboxMessage, guard?: MaySend): Promise<DispatchDecision> {
+    return track(dispatcher.dispatch(message, guard));
+  }
+
+  function flush(): void {
+    const messages = waiting;
+    waiting = [];
+    for (const message of messages) void send(message);
+  }
+}
+
+/** Dispatches a message in a span of the trace in which it was created, however much later and in whatever process. */
+export function inDispatchSpan(
+  { id, destination, attempts, traceparent: parent }: OutboxMessage,
+  dispatch: () => Promise<DispatchDecision>,
+): Promise<DispatchDecision> {
+  const attributes = { 'outbox.message': id, 'outbox.destination': destination, 'outbox.attempts': attempts };
+  return inSpan('dispatch message', { kind: 'producer', attributes, parent }, dispatch, ({ kind }) => ({
+    attributes: { 'outbox.result': kind },
+    failed: kind === 'retry' || kind === 'parked' ? kind : undefined,
+  }));
 }

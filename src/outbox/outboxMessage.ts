@@ -1,3 +1,12 @@
+import { z } from 'zod';
+import { type DocumentStore, maxOperations, type Patch, StoreAway } from '../documents/documentStore.ts';
+import { formatVersion, readableDocuments } from '../documents/storedDocuments.ts';
+import { patience, writeUntilClear } from '../documents/writeUntilClear.ts';
+import { exponentialBackoff } from '../platform/backoff.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
+import { activeTrace } from '../platform/tracing.ts';
+import type { Dispatched } from './outboxStore.ts';
+
 /**
  * An outbox message and its states:
  *
@@ -13,12 +22,6 @@
  * (https://learn.microsoft.com/azure/architecture/databases/guide/transactional-out-box-cosmos). Only the dispatcher and
  * the sweeper move it. `nextAttemptAt` is set while there is something to do.
  */
-import { z } from 'zod';
-import type { Patch } from '../documents/documentStore.ts';
-import { formatVersion } from '../documents/storedDocuments.ts';
-import { exponentialBackoff } from '../platform/backoff.ts';
-import { systemClock } from '../platform/clock.ts';
-import { activeTrace } from '../platform/tracing.ts';
 
 export const outboxStatuses = ['pending', 'dispatched', 'parked'] as const;
 export type OutboxStatus = (typeof outboxStatuses)[number];
@@ -59,7 +62,7 @@ export type OutboxEntry = z.infer<typeof outboxEntrySchema>;
 
 export type NewOutboxMessage = Pick<OutboxMessage, 'id' | 'shard' | 'destination' | 'body'>;
 
-/** How long the sweeper leaves a new message to the instance that wrote it, which dispatches it at once. */
+/** Time for which the sweeper leaves a new message to the instance that wrote it (ms), which dispatches it at once. */
 const inlineDispatchMs = 10_000;
 
 /**
@@ -88,12 +91,12 @@ export function newOutboxMessage<Content extends NewOutboxMessage>(
   };
 }
 
-/** How long a message has been waiting to be sent at `now` (milliseconds), in milliseconds. */
+/** Time for which a message has been waiting to be sent at `now` (ms). */
 export function waitedMs({ createdAt, notBefore = createdAt }: OutboxMessage, now: number): number {
   return Math.max(0, now - Date.parse(notBefore));
 }
 
-/** What a destination says about one message. */
+/** Answer of a destination about one message. */
 export type SendResult =
   | { kind: 'sent' }
   /** It may work later, however late; it may even have arrived. */
@@ -108,7 +111,7 @@ const backoff = { base: 1_000, cap: 300_000 };
 /** Seconds that a dispatched message is kept for people to look at: a week. */
 export const dispatchedTtl = 7 * 24 * 3600;
 
-/** What a send means for the message. */
+/** Decision on a message after a send. */
 export type DispatchDecision =
   | { kind: 'dispatched' }
   /** It stays as it is, for the sweeper. */
@@ -165,4 +168,69 @@ export function dispatchPatch(
       return { ...patch, set, remove: ['nextAttemptAt'] };
     }
   }
+}
+
+/** Records what became of messages, many to a transaction. */
+export async function markDispatched(
+  store: { documents: DocumentStore; clock: Clock },
+  dispatched: readonly Dispatched[],
+): Promise<{ unclear: number }> {
+  const marks = oneOfEach(dispatched).flatMap(({ message, decision }) => {
+    const patch = dispatchPatch(message, decision);
+    return patch === undefined ? [] : [{ message, patch }];
+  });
+  const shards = [...Map.groupBy(marks, ({ message }) => message.shard)];
+  const unclear = await Promise.all(shards.map(([shard, group]) => markAll(shard, group)));
+  return { unclear: unclear.reduce((sum, count) => sum + count, 0) };
+
+  async function markAll(shard: string, group: typeof marks): Promise<number> {
+    let open = 0;
+    for (let start = 0; start < group.length; start += maxOperations) {
+      open += await markSome(shard, group.slice(start, start + maxOperations));
+    }
+    return open;
+  }
+
+  /** Messages that somebody else has marked meanwhile are dropped: they need no mark of ours. */
+  async function markSome(shard: string, items: typeof marks): Promise<number> {
+    try {
+      const written = await writeUntilClear(
+        store,
+        {
+          partition: shard,
+          items,
+          plan: (some) => some.map(({ patch }) => patch),
+          reread: async (some) => {
+            const documents = await store.documents.read(
+              shard,
+              some.map(({ message }) => message.id),
+            );
+            return readableDocuments(documents, outboxMessageSchema, 'outboxMessage');
+          },
+          keep(some, stored) {
+            const byId = new Map(stored.map((message) => [message.id, message]));
+            return some.filter(({ message: { id, attempts } }) => {
+              const now = byId.get(id);
+              return now?.status === 'pending' && now.attempts === attempts;
+            });
+          },
+        },
+        patience.brief,
+      );
+      return written.kind === 'unclear' ? written.items.length : 0;
+    } catch (error) {
+      if (error instanceof StoreAway) return items.length;
+      throw error;
+    }
+  }
+}
+
+/**
+ * A message can be in one round twice: from the instance that wrote it, and from its sweeper. In one transaction two marks
+ * of it would refuse each other, so one is left out; if one of the two was sent, that one counts.
+ */
+function oneOfEach(dispatched: readonly Dispatched[]): Dispatched[] {
+  const isSent = ({ decision }: Dispatched) => decision.kind === 'dispatched';
+  const others = dispatched.filter((one) => !isSent(one));
+  return [...new Map([...others, ...dispatched.filter(isSent)].map((one) => [one.message.id, one])).values()];
 }

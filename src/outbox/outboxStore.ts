@@ -1,13 +1,20 @@
+import type { Patch } from '../documents/documentStore.ts';
 import type { Page } from '../documents/pages.ts';
-import type { DispatchDecision, OutboxEntry, OutboxMessage, OutboxStatus } from './outboxMessage.ts';
+import {
+  type DispatchDecision,
+  dispatchedTtl,
+  type OutboxEntry,
+  type OutboxMessage,
+  type OutboxStatus,
+} from './outboxMessage.ts';
 
-/** What became of the dispatch of one message. */
+/** A message and the decision after its send. */
 export interface Dispatched {
   message: OutboxMessage;
   decision: DispatchDecision;
 }
 
-/** What narrows a list of messages. What is absent does not matter. */
+/** Filter of a list of messages. Absent fields do not matter. */
 export interface OutboxFilter {
   status?: OutboxStatus;
   destination?: string;
@@ -35,7 +42,7 @@ export interface DueQuery {
 }
 
 /**
- * What the outbox needs of the place where its messages are kept. Messages are created elsewhere: in the transaction of
+ * Keeps the messages of an outbox. Messages are created elsewhere: in the transaction of
  * the change that they announce. `src/testing/outbox/outboxStoreContract.ts` says how a store behaves. All methods may reject with
  * `StoreAway`.
  */
@@ -57,7 +64,7 @@ export interface OutboxStore {
    * and all together, newest first. @throws {BadContinuation}
    */
   list(query: OutboxFilter & { continuation?: string; pageSize: number }): Promise<Page<OutboxEntry>>;
-  /** How many messages match, over all partitions. */
+  /** Number of messages that match, over all partitions. */
   count(filter: OutboxFilter): Promise<number>;
   /**
    * Puts a parked message back to pending at `at` (ISO 8601), as if it had been written then; the sweeper dispatches it.
@@ -70,7 +77,45 @@ export interface OutboxStore {
    * why. @throws {NewerVersion}
    */
   discard(id: string, why: NonNullable<OutboxEntry['discarded']>): Promise<DiscardedMessage>;
-  /** Since when (ISO 8601) the oldest pending message has been waiting; a failed send counts from its beginning. */
+  /** Time (ISO 8601) from which the oldest pending message has been waiting, failed sends included. */
   oldestPending(): Promise<string | undefined>;
-  parkedCount(): Promise<number>;
+}
+
+/**
+ * The write that puts a parked message back to pending at `at` (ISO 8601). It has been waiting since then, not since it was
+ * written, so its age raises no alarm. `runId`: the bulk run that does it. Pure.
+ */
+export function redrivePatch(id: string, at: string, runId?: string): Patch {
+  return {
+    kind: 'patch',
+    id,
+    where: [{ path: 'status', is: '=', value: 'parked' }],
+    set: {
+      status: 'pending',
+      attempts: 0,
+      nextAttemptAt: at,
+      notBefore: at,
+      ...(runId === undefined ? {} : { redrivenBy: runId }),
+    },
+  };
+}
+
+/** The answer about a message that is not parked. Pure. */
+export function notParked({ status, redrivenBy, discarded }: OutboxEntry) {
+  return {
+    kind: 'refused' as const,
+    status,
+    ...(redrivenBy === undefined ? {} : { redrivenBy }),
+    ...(discarded === undefined ? {} : { discarded }),
+  };
+}
+
+/** The write that discards a parked message. Earlier releases see it as dispatched, and leave it alone. Pure. */
+export function discardPatch(id: string, discarded: NonNullable<OutboxEntry['discarded']>): Patch {
+  return {
+    kind: 'patch',
+    id,
+    where: [{ path: 'status', is: '=', value: 'parked' }],
+    set: { status: 'dispatched', ttl: dispatchedTtl, discarded },
+  };
 }

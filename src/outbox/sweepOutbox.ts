@@ -30,7 +30,7 @@ export interface SweepParts {
   instance?: Partial<Pick<Instance, 'clock' | 'telemetry'>>;
 }
 
-/** Where the next page is read: in one partition, or over all of them. */
+/** Place to read the next page: one partition, or all of them. */
 interface Source {
   shard?: string;
 }
@@ -115,7 +115,7 @@ export async function sweepOutbox(
   }
 }
 
-/** How long the oldest message has been waiting to be dispatched at `now`, in milliseconds; 0 if none waits. */
+/** Age of the oldest message that waits to be dispatched at `now` (ms); 0 if none waits. */
 export async function oldestPendingMs(
   outbox: Pick<OutboxStore, 'oldestPending'>,
   now: number,

@@ -1,6 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
-import type { PaceStore } from './paceStore.ts';
-import type { Schedule } from './schedule.ts';
+import type { PaceStore, Schedule } from './schedule.ts';
 
 /** How much work is claimed ahead of the calls, at most: what the fleet calls in this time, in milliseconds. */
 const longestAheadMs = 120_000;

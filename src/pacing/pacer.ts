@@ -1,13 +1,12 @@
+import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
-import { type Admission, createAdmissions } from './admissions.ts';
-import type { PaceStore } from './paceStore.ts';
-import type { PauseWatch } from './pause.ts';
-import { sharedClock } from './sharedClock.ts';
+import type { Gate, PauseWatch } from './pause.ts';
+import { type PaceStore, sharedClock } from './schedule.ts';
 import { createSupply } from './supply.ts';
 import { createTurns, type Place, type Turn } from './turns.ts';
 
-export interface PacerPolicy {
+interface PacerPolicy {
   /** The name of the schedule. */
   limit: string;
   /** Calls per second of all instances together: a ceiling, below which the pace follows what the provider takes. */
@@ -50,7 +49,7 @@ export function createPacer(
   const { limit } = policy;
   const shared = sharedClock(clock);
   const turns = createTurns(
-    { clock, shared, mayGo: () => gate() === 'open' },
+    { clock, shared, mayGo: () => door() === 'open' },
     {
       onTurn: (waitedMs) => telemetry.record(metric.paceWaitedMs, waitedMs, { limit }),
       onEnd(end) {
@@ -70,13 +69,13 @@ export function createPacer(
 
   return {
     turn(before, place = 'inLine') {
-      if (isClosed()) return Promise.resolve(undefined);
+      if (door() === 'paused') return Promise.resolve(undefined);
       const turn = turns.wait(before, place);
       start();
       return turn;
     },
     admit(calls, before) {
-      if (isClosed()) return Promise.resolve(undefined);
+      if (door() === 'paused') return Promise.resolve(undefined);
       const admission = admissions.wait(calls, before);
       letIn();
       start();
@@ -84,8 +83,9 @@ export function createPacer(
     },
   };
 
-  function isClosed(): boolean {
-    return stopping?.aborted === true || gate() === 'paused';
+  /** The one gate of all calls to the provider: a process that stops makes none, as in a pause. */
+  function door(): Gate {
+    return stopping?.aborted === true ? 'paused' : gate();
   }
 
   /** Runs while anything waits. */
@@ -98,7 +98,7 @@ export function createPacer(
   async function run(): Promise<void> {
     let lookedAt = Number.NEGATIVE_INFINITY;
     while (turns.waiting > 0 || admissions.waiting > 0 || admissions.calls > 0) {
-      if (isClosed()) {
+      if (door() === 'paused') {
         turns.expire(true);
         admissions.end();
         if (stopping?.aborted === true) break;
@@ -122,7 +122,7 @@ export function createPacer(
 
   function letIn(): void {
     admissions.go(() => {
-      if (gate() !== 'open') return false;
+      if (door() !== 'open') return false;
       const ahead = turns.waiting + admissions.calls;
       return ahead === 0 || ahead < ((turns.rate ?? supply.pace()) * leadMs) / 1000;
     });
@@ -130,3 +130,66 @@ export function createPacer(
 }
 
 const alwaysOpen: Pick<PauseWatch, 'gate'> = { gate: () => 'open' };
+
+/** Work that was let in: while it is open, its calls count as waiting. */
+export interface Admission extends Disposable {
+  readonly calls: number;
+}
+
+/** Work that waits to be begun until its calls can be made soon, in the order in which it came. */
+interface Admissions {
+  /** Undefined if it is not let in before `before` (monotonic milliseconds). */
+  wait(calls: number, before: number): Promise<Admission | undefined>;
+  /** Lets work in for as long as there is room. */
+  go(hasRoom: () => boolean): void;
+  /** Lets nothing more in. */
+  end(): void;
+  readonly waiting: number;
+  /** Calls of the work that waits. */
+  readonly waitingCalls: number;
+  /** Calls of the work that was let in and is open. */
+  readonly calls: number;
+}
+
+function createAdmissions(clock: Clock): Admissions {
+  let queue: { calls: number; before: number; resolve: (admission: Admission | undefined) => void }[] = [];
+  let open = 0;
+
+  return {
+    wait: (calls, before) => new Promise((resolve) => queue.push({ calls, before, resolve })),
+    go(hasRoom) {
+      const now = clock.monotonic();
+      for (const { before, resolve } of queue) if (before <= now) resolve(undefined);
+      queue = queue.filter(({ before }) => before > now);
+      while (hasRoom()) {
+        const next = queue.shift();
+        if (next === undefined) return;
+        next.resolve(letIn(next.calls));
+      }
+    },
+    end() {
+      for (const { resolve } of queue.splice(0)) resolve(undefined);
+    },
+    get waiting() {
+      return queue.length;
+    },
+    get waitingCalls() {
+      return queue.reduce((sum, { calls }) => sum + calls, 0);
+    },
+    get calls() {
+      return open;
+    },
+  };
+
+  function letIn(calls: number): Admission {
+    let counted = calls;
+    open += calls;
+    return {
+      calls,
+      [Symbol.dispose]() {
+        open -= counted;
+        counted = 0;
+      },
+    };
+  }
+}

@@ -9,7 +9,6 @@
  * seconds; then it makes no call until it has looked again, so the pause holds everywhere within ten.
  */
 import { z } from 'zod';
-import { StoreAway } from '../documents/storeAway.ts';
 import { tolerantObject } from '../documents/storedDocuments.ts';
 import type { Clock } from '../platform/clock.ts';
 
@@ -25,20 +24,20 @@ export const pauseSchema = tolerantObject({
   resumedAt: z.string().exactOptional(),
   resumedBy: z.string().exactOptional(),
 });
-export type Pause = z.infer<typeof pauseSchema>;
+export type PauseOrder = z.infer<typeof pauseSchema>;
 
 /** Where the latest pause is kept. All methods may reject with `StoreAway`. */
 export interface PauseStore {
   /** The latest, in force or not. */
-  read(): Promise<Pause | undefined>;
+  read(): Promise<PauseOrder | undefined>;
   /** Puts a pause in force. Of two orders, the later one counts. */
-  begin(pause: Pause): Promise<void>;
+  begin(pause: PauseOrder): Promise<void>;
   /** Ends this pause; false if another one was ordered meanwhile, or somebody else has ended it. */
-  end(pause: Pick<Pause, 'at'>, resumed: { at: string; by: string }): Promise<boolean>;
+  end(pause: Pick<PauseOrder, 'at'>, resumed: { at: string; by: string }): Promise<boolean>;
 }
 
 /** The pause that is in force at `now` (milliseconds). Pure. */
-export function inForce(pause: Pause | undefined, now: number): Pause | undefined {
+export function inForce(pause: PauseOrder | undefined, now: number): PauseOrder | undefined {
   if (pause === undefined || pause.resumedAt !== undefined) return undefined;
   return pause.until !== undefined && Date.parse(pause.until) <= now ? undefined : pause;
 }
@@ -60,15 +59,15 @@ export interface PauseWatch {
    * every call.
    */
   readonly gate: () => Gate;
-  /** The pause in force, in words, for work that it keeps from beginning. @throws {StoreAway} it is not known */
-  readonly why: () => Promise<string | undefined>;
+  /** Looks if the last look is no longer fresh, so that the gate answers for work that is about to begin. */
+  readonly look: () => Promise<void>;
 }
 
 /** Looks at the pause for one process: only while it is asked, and one look at a time. */
 export function watchPause(store: Pick<PauseStore, 'read'>, clock: Clock): PauseWatch {
-  let seen: { pause: Pause | undefined; at: number } | undefined;
+  let seen: { pause: PauseOrder | undefined; at: number } | undefined;
   let looking: Promise<void> | undefined;
-  let failed: { error: unknown; at: number } | undefined;
+  let failedAt = Number.NEGATIVE_INFINITY;
 
   return {
     gate() {
@@ -78,13 +77,8 @@ export function watchPause(store: Pick<PauseStore, 'read'>, clock: Clock): Pause
       // It may have ended: nothing is refused before that is known.
       return ageMs() < lookEveryMs ? 'paused' : 'unknown';
     },
-    async why() {
+    async look() {
       if (ageMs() >= lookEveryMs) await lookAgain();
-      if (ageMs() >= countsMs) {
-        throw new StoreAway('noAnswer', failed?.error, 'it is not known whether payments are paused');
-      }
-      const pause = inForce(seen?.pause, clock.now());
-      return pause === undefined ? undefined : `payments are paused by ${pause.by}: ${pause.reason}`;
     },
   };
 
@@ -94,7 +88,7 @@ export function watchPause(store: Pick<PauseStore, 'read'>, clock: Clock): Pause
   }
 
   async function lookAgain(): Promise<void> {
-    if (failed !== undefined && clock.monotonic() - failed.at < againMs) return;
+    if (clock.monotonic() - failedAt < againMs) return;
     looking ??= readOnce().finally(() => {
       looking = undefined;
     });
@@ -105,9 +99,8 @@ export function watchPause(store: Pick<PauseStore, 'read'>, clock: Clock): Pause
     const at = clock.monotonic();
     try {
       seen = { pause: await store.read(), at };
-      failed = undefined;
-    } catch (error) {
-      failed = { error, at: clock.monotonic() };
+    } catch {
+      failedAt = clock.monotonic();
     }
   }
 }

@@ -7,12 +7,13 @@
  * `next` only ever moves forward, so no two instances get the same slot, and nobody has to know how many instances there
  * are. Time that nobody used is gone: it never becomes credit. This is GCRA (ITU-T I.371), many slots at a time.
  *
- * The pace follows what the provider takes; see trim.ts. docs/pace.md explains both with measured curves.
+ * The pace follows what the provider takes; see `endOfWindow`. docs/pace.md explains both with measured curves.
  */
 import { z } from 'zod';
 import { tolerantObject } from '../documents/storedDocuments.ts';
+import type { Clock } from '../platform/clock.ts';
 
-/** Times are milliseconds since the epoch, on the clock that the instances share (sharedClock.ts). */
+/** Times are milliseconds since the epoch, on the clock that the instances share (`sharedClock`). */
 export const scheduleSchema = tolerantObject({
   /** When the first free slot begins. */
   next: z.number(),
@@ -55,10 +56,10 @@ export type Schedule = z.infer<typeof scheduleSchema>;
 export const slowestShare = 0.01;
 
 /** How fast the pace grows again after a cut, at first: 0.2 % per second. */
-export const firstGrowth = 0.002;
+const firstGrowth = 0.002;
 
 /** How long the pace is held after a cut, at first, in milliseconds. */
-export const firstHoldMs = 10_000;
+const firstHoldMs = 10_000;
 
 /** The schedule of a limit that nobody has used yet, with `ceiling` slots per second. */
 export function newSchedule(ceiling: number, now: number): Schedule {
@@ -122,4 +123,141 @@ export function stretchOf({
   const even = Math.max(stretchMs.shortest, shrunk, 4 * storeMs);
   const length = even * Math.min(share, Math.max(1, stretchMs.longest / even));
   return Math.max(1, Math.min(wanted, Math.ceil((pace * length) / 1000)));
+}
+
+/**
+ * How the pace follows what the provider takes:
+ *
+ *   at the ceiling, or growing ──too much refused──► cut and held ──time is up──► growing ──► at the ceiling
+ *                        ▲                                │ ▲
+ *                        └────────────────────────────────┘ └─ refused again at about the same pace: held for twice as long
+ *
+ * The first instance to notice that a window is over moves it for all of them, in the one document that they share. So a
+ * refusal that one instance meets slows down all of them, once.
+ */
+
+/**
+ * A window is over after this time, in milliseconds, once this many calls were answered: fewer say little about a small
+ * share of refusals. It ends in any case after the longest time, and when a lot is refused.
+ */
+const windowOf = { shortestMs: 4_000, calls: 100, longestMs: 20_000 };
+
+/**
+ * What counts as too much. Two windows in a row of a little, because one stall of one instance must not slow down the
+ * fleet; or one of a lot.
+ */
+const little = { refused: 3, share: 0.02 };
+const lot = { refused: 10, share: 0.2 };
+
+/** What is kept of the accepted pace after a cut. */
+const margin = 0.99;
+
+const longestHoldMs = 60_000;
+/** Growth rises by this factor in the time of a shortest window, once the pace is well above the limit last met. */
+const speedUp = 1.5;
+const fastestGrowth = 0.05;
+/** Two limits are the same, and the pace is not yet well above one, within this share. */
+const near = 0.05;
+
+/** What ending a window writes. */
+type EndedWindow = Pick<Schedule, 'pace' | 'epoch' | 'window' | 'last' | 'trim'>;
+
+/** The end of the current window at `now`; undefined while it is not over. Pure. */
+export function endOfWindow(schedule: Schedule, ceiling: number, now: number): EndedWindow | undefined {
+  const { window, trim } = schedule;
+  const lengthMs = now - window.since;
+  const share = window.answered === 0 ? 0 : window.refused / window.answered;
+  const over = (bound: typeof little) => window.refused >= bound.refused && share > bound.share;
+  if (lengthMs < windowOf.shortestMs) return undefined;
+  if (window.answered < windowOf.calls && lengthMs < windowOf.longestMs && !over(lot)) return undefined;
+  const ended = {
+    epoch: schedule.epoch,
+    window: { since: now, answered: 0, refused: 0, reserved: 0, ahead: 0 },
+    last: { rate: (window.answered * 1000) / lengthMs, refusedShare: share, ...averageAhead(window) },
+  };
+  if (over(lot) || (over(little) && trim.strikes > 0)) {
+    const pace = Math.max(ceiling * slowestShare, schedule.pace * (1 - share) * margin);
+    const holdMs = isNear(pace, trim.limit) ? Math.min(longestHoldMs, trim.holdMs * 2) : firstHoldMs;
+    return {
+      ...ended,
+      pace: Math.min(ceiling, pace),
+      epoch: schedule.epoch + 1,
+      trim: { strikes: 0, limit: pace, holdMs, heldUntil: now + holdMs, growth: firstGrowth },
+    };
+  }
+  const strikes = over(little) ? trim.strikes + 1 : 0;
+  // A long window was idle for the most part: what the provider takes now is not known.
+  const seconds = Math.min(lengthMs, 2 * windowOf.shortestMs) / 1000;
+  const pace = grown(schedule, ceiling, seconds, now);
+  const faster = strikes === 0 && pace > trim.limit * (1 + near);
+  const sped = trim.growth * speedUp ** ((seconds * 1000) / windowOf.shortestMs);
+  const growth = faster ? Math.min(fastestGrowth, sped) : trim.growth;
+  return { ...ended, pace, trim: { ...trim, strikes, growth } };
+}
+
+function averageAhead({ reserved = 0, ahead = 0 }: Schedule['window']): { ahead?: number } {
+  return reserved === 0 ? {} : { ahead: ahead / reserved };
+}
+
+function grown({ pace, trim }: Schedule, ceiling: number, seconds: number, now: number): number {
+  if (trim.limit === 0) return ceiling;
+  if (now < trim.heldUntil) return Math.min(pace, ceiling);
+  return Math.min(ceiling, pace * (1 + trim.growth) ** seconds);
+}
+
+function isNear(pace: number, limit: number): boolean {
+  return limit > 0 && Math.abs(pace - limit) <= near * limit;
+}
+
+/** What must hold for a schedule to be changed. Times are milliseconds on the shared clock. */
+export interface ScheduleCondition {
+  readonly epoch: number;
+  /** `next` is this late or later. */
+  readonly nextFrom?: number;
+  /** `next` is earlier than this. */
+  readonly nextBefore?: number;
+  /** `at` is this late at most. */
+  readonly atUntil?: number;
+  /** `window.since` is exactly this. */
+  readonly windowSince?: number;
+}
+
+export interface ScheduleChange {
+  readonly where: ScheduleCondition;
+  /** What is added to fields, by their paths. */
+  readonly add?: Partial<Record<'next' | `window.${'answered' | 'refused' | 'reserved' | 'ahead'}`, number>>;
+  readonly set?: Partial<Schedule>;
+}
+
+/**
+ * Where schedules are kept, one for each limit. test/pacing/paceStoreContract.ts says how a store behaves. All methods may
+ * reject with `StoreAway`.
+ */
+export interface PaceStore {
+  read(limit: string): Promise<Schedule | undefined>;
+  /** Creates a schedule; the first one stays. */
+  create(limit: string, schedule: Schedule): Promise<void>;
+  /** Changes a schedule in one step, and returns it as it is then. Undefined: the condition does not hold. */
+  change(limit: string, change: ScheduleChange): Promise<Schedule | undefined>;
+}
+
+/**
+ * The time that instances agree on, in milliseconds since the epoch. It runs with the monotonic clock of this process and
+ * only ever jumps forward: to the time of an instance that is ahead. After that a skew between their clocks costs nothing;
+ * without it, 0.2 s of skew cost 15 % of the rate (simulated, docs/pace.md).
+ */
+export interface SharedClock {
+  now(): number;
+  /** Catches up with an instance whose clock showed `time`. */
+  catchUp(time: number): void;
+}
+
+export function sharedClock(clock: Clock): SharedClock {
+  let offset = clock.now() - clock.monotonic();
+  return {
+    now: () => clock.monotonic() + offset,
+    catchUp(time) {
+      offset = Math.max(offset, time - clock.monotonic());
+    },
+  };
 }

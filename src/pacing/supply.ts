@@ -2,16 +2,24 @@
  * The slots that one process reserves for its calls, one request at a time, and what it reports with them. While the store
  * gives no answer the process goes on alone.
  */
+
+import { StoreAway } from '../documents/documentStore.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
-import { mix } from './flow.ts';
-import type { PaceStore } from './paceStore.ts';
-import { emptyReport, reserve, sumOf } from './reserve.ts';
-import { type Schedule, slotsOf, slowestShare, stretchOf } from './schedule.ts';
-import type { SharedClock } from './sharedClock.ts';
-import { endOfWindow } from './trim.ts';
-import type { CallEnd, Turns } from './turns.ts';
+import {
+  endOfWindow,
+  newSchedule,
+  type PaceStore,
+  type Schedule,
+  type ScheduleChange,
+  type SharedClock,
+  type Slot,
+  slotsOf,
+  slowestShare,
+  stretchOf,
+} from './schedule.ts';
+import { type CallEnd, type CallTurns, mix } from './turns.ts';
 
 /** How far ahead slots are reserved, and how often at most, in milliseconds. */
 const aheadMs = 1_000;
@@ -25,7 +33,7 @@ const shareWhenSilent = 0.9;
 /** Weight of the newest request in the usual time of one. */
 const newestWeight = 0.2;
 
-export interface Supply {
+interface Supply {
   /** Reserves slots if those at hand do not last. */
   reserveMore(): void;
   /** Reports a call that has ended, with the next reservation. */
@@ -40,7 +48,7 @@ export function createSupply(
     shared,
     turns,
     instance,
-  }: { store: PaceStore; shared: SharedClock; turns: Turns; instance: Instance },
+  }: { store: PaceStore; shared: SharedClock; turns: CallTurns; instance: Instance },
   { limit, ceiling }: { limit: string; ceiling: number },
   {
     waiting,
@@ -152,5 +160,109 @@ export function createSupply(
     const from = Math.max(shared.now(), (turns.lastSlot ?? 0) + 1000 / own);
     const count = Math.max(0, Math.min(wanted(), Math.ceil((own * aheadMs) / 1000)));
     turns.add(slotsOf({ pace: own, epoch: schedule?.epoch ?? 0 }, from, count));
+  }
+}
+
+/** What became of calls since the last report, all of them of one epoch. */
+interface PaceReport {
+  epoch: number;
+  answered: number;
+  refused: number;
+  /** Until when the provider wants no calls; 0 if it did not say. */
+  holdUntil: number;
+}
+
+function emptyReport(epoch: number): PaceReport {
+  return { epoch, answered: 0, refused: 0, holdUntil: 0 };
+}
+
+/** What two reports say together. The counts of an older epoch are dropped. */
+export function sumOf(one: PaceReport, other: PaceReport): PaceReport {
+  const epoch = Math.max(one.epoch, other.epoch);
+  const current = [one, other].filter((report) => report.epoch === epoch);
+  return {
+    epoch,
+    answered: current.reduce((sum, { answered }) => sum + answered, 0),
+    refused: current.reduce((sum, { refused }) => sum + refused, 0),
+    holdUntil: Math.max(one.holdUntil, other.holdUntil),
+  };
+}
+
+interface ReserveParts {
+  store: PaceStore;
+  shared: SharedClock;
+  limit: string;
+  ceiling: number;
+  /** How long the store usually takes to answer, in milliseconds: slots before that would be over when they are granted. */
+  storeMs: number;
+  /** Calls that this instance has ahead of it. Default: nobody asks. */
+  ahead?: number;
+}
+
+interface Reserved {
+  slots: Slot[];
+  schedule: Schedule;
+}
+
+/** Clock skew tolerated before we catch up with another instance (ms). Requests overtake each other by less. */
+const skewMs = 100;
+
+/** Reads and changes until one is granted. Somebody else's change in between costs one round; two are rare. */
+const mostRounds = 5;
+
+/**
+ * Reserves slots for `count(schedule)` calls: one request in the usual case, in which others wait too, or nobody else was
+ * here meanwhile. The report goes along with it.
+ *
+ * @throws {StoreAway}
+ */
+export async function reserve(
+  { store, shared, limit, ceiling, storeMs, ahead }: ReserveParts,
+  known: Schedule | undefined,
+  report: PaceReport,
+  count: (schedule: Schedule) => number,
+): Promise<Reserved> {
+  let schedule = known ?? (await readOrCreate());
+  for (let round = 1; round <= mostRounds; round++) {
+    shared.catchUp(schedule.at);
+    const granted = await grant(schedule);
+    if (granted !== undefined) return granted;
+    schedule = await readOrCreate();
+  }
+  throw new StoreAway('noAnswer', undefined, `the schedule of ${limit} changed ${mostRounds} times in a row`);
+
+  async function grant(from: Schedule): Promise<Reserved | undefined> {
+    const now = shared.now();
+    const wanted = count(from);
+    const lengthMs = (wanted * 1000) / from.pace;
+    const holdUntil = Math.max(from.holdUntil, report.holdUntil);
+    const earliest = Math.max(now + storeMs, holdUntil);
+    // Reports of another epoch would blame the new pace for the old one.
+    const { answered, refused } = report.epoch === from.epoch ? report : { answered: 0, refused: 0 };
+    const told = ahead === undefined ? {} : { 'window.reserved': 1, 'window.ahead': ahead };
+    const counts = { 'window.answered': answered, 'window.refused': refused, ...told };
+    const inTurn = from.next >= earliest;
+    const change: ScheduleChange = inTurn
+      ? {
+          where: { epoch: from.epoch, nextFrom: earliest, atUntil: now + skewMs },
+          add: { ...counts, next: lengthMs },
+          set: { at: now, holdUntil },
+        }
+      : {
+          // Nobody has reserved the time until now, or it is not to be used: it is skipped.
+          where: { epoch: from.epoch, nextBefore: earliest, atUntil: now + skewMs },
+          add: counts,
+          set: { at: now, holdUntil, next: earliest + lengthMs },
+        };
+    const changed = await store.change(limit, change);
+    if (changed === undefined) return undefined;
+    return { schedule: changed, slots: slotsOf(from, changed.next - lengthMs, wanted) };
+  }
+
+  async function readOrCreate(): Promise<Schedule> {
+    const found = await store.read(limit);
+    if (found !== undefined) return found;
+    await store.create(limit, newSchedule(ceiling, shared.now()));
+    return (await store.read(limit)) ?? newSchedule(ceiling, shared.now());
   }
 }

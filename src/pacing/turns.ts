@@ -3,9 +3,7 @@
  * and no timers of its own: pacer.ts reserves the slots and says when to look.
  */
 import type { Clock } from '../platform/clock.ts';
-import { createFlow } from './flow.ts';
-import type { Slot } from './schedule.ts';
-import type { SharedClock } from './sharedClock.ts';
+import type { SharedClock, Slot } from './schedule.ts';
 
 /** A slot that is this late, in milliseconds, is dropped: after a stall, a burst would exceed the rate. */
 const tooLateMs = 300;
@@ -47,7 +45,7 @@ interface Waiter {
   since: number;
 }
 
-export interface Turns {
+export interface CallTurns {
   /** Resolves with the call's turn, or undefined if it has none before `before` (monotonic). */
   wait(before: number, place: Place): Promise<Turn | undefined>;
   add(slots: readonly Slot[]): void;
@@ -69,7 +67,7 @@ export interface Turns {
 export function createTurns(
   { clock, shared, mayGo = () => true }: { clock: Clock; shared: SharedClock; mayGo?: () => boolean },
   { onEnd, onTurn }: { onEnd: (end: CallEnd) => void; onTurn: (waitedMs: number) => void },
-): Turns {
+): CallTurns {
   const flow = createFlow(clock);
   const lines: Record<Place, Waiter[]> = { first: [], inLine: [], last: [] };
   let sinceLast = 0;
@@ -183,4 +181,82 @@ export function createTurns(
         }),
     });
   }
+}
+
+/** Calls that may always be under way at the same time. */
+const fewestInFlight = 64;
+
+/**
+ * Calls under way may grow to this multiple of what the pace and the usual latency explain (Little's law). The pace is that
+ * of all instances: while this one uses a stretch that it has reserved, it has all of it.
+ */
+const inFlightFactor = 4;
+
+/** Weight of the newest call in the usual latency, and of the newest second in the rate. */
+const weights = { latency: 0.01, rate: 0.3 };
+
+/** After this long without a call, in milliseconds, the rate says nothing any more. */
+const forgottenMs = 5_000;
+
+/** The calls of one process: how many are under way, how many begin in a second, and how long they usually take. */
+interface Flow {
+  /**
+   * Whether one more call may begin at this pace (calls per second). The bound keeps calls from piling up at a provider
+   * that slows down.
+   */
+  hasRoom(pace: number): boolean;
+  /** A call begins. The result is called when it ends; `answered` if its time says something about the provider. */
+  begin(): (answered: boolean) => void;
+  /** Calls per second lately; undefined if there were none, or none for long enough. */
+  rate(): number | undefined;
+}
+
+function createFlow(clock: Clock): Flow {
+  let inFlight = 0;
+  let usualMs: number | undefined;
+  let rate: number | undefined;
+  let second = { from: clock.monotonic(), calls: 0 };
+  let lastCall = clock.monotonic();
+
+  return {
+    hasRoom: (pace) => inFlight < mostInFlight(pace),
+    begin() {
+      const began = clock.monotonic();
+      measure(began);
+      lastCall = began;
+      second.calls++;
+      inFlight++;
+      return (answered) => {
+        inFlight--;
+        const ms = clock.monotonic() - began;
+        if (answered) usualMs = usualMs === undefined ? ms : mix(usualMs, ms, weights.latency);
+      };
+    },
+    rate() {
+      measure(clock.monotonic());
+      return rate;
+    },
+  };
+
+  function mostInFlight(pace: number): number {
+    if (usualMs === undefined) return Number.POSITIVE_INFINITY;
+    return Math.max(fewestInFlight, (inFlightFactor * pace * usualMs) / 1000);
+  }
+
+  function measure(now: number): void {
+    if (now - lastCall > forgottenMs) {
+      rate = undefined;
+      second = { from: now, calls: 0 };
+    }
+    const seconds = (now - second.from) / 1000;
+    if (seconds < 1) return;
+    const newest = second.calls / seconds;
+    rate = rate === undefined ? newest : mix(rate, newest, weights.rate);
+    second = { from: now, calls: 0 };
+  }
+}
+
+/** The usual value, moved towards the newest by `weight` (0 to 1). */
+export function mix(usual: number, newest: number, weight: number): number {
+  return usual * (1 - weight) + newest * weight;
 }

@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { PauseWatch } from '../pacing/pause.ts';
+import { z } from 'zod';
+import type { DocumentStore } from '../documents/documentStore.ts';
+import { readableDocument, tolerantObject } from '../documents/storedDocuments.ts';
+import { systemId } from '../documents/systemId.ts';
+import { keepFirst } from '../documents/writeUntilClear.ts';
+import { deploymentPartition } from '../invoice/shard.ts';
+import type { Pacer } from '../pacing/pacer.ts';
 import { metric } from '../platform/appMetrics.ts';
+import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
-import type { AccountRecord, RecordedAccount } from './accountRecord.ts';
 import type { AccountAnswer, HeldBack, ProviderAccount, RateLimited } from './paymentProvider.ts';
 
 /** The secret key belongs to another account or mode than the one that this deployment began with. */
-export class ProviderAccountChanged extends Error {
+class ProviderAccountChanged extends Error {
   override readonly name = 'ProviderAccountChanged';
 
   constructor(stored: RecordedAccount, given: Omit<RecordedAccount, 'deployment'>) {
@@ -26,7 +32,7 @@ function named({
 }
 
 /** `DEPLOYMENT_ID` names another deployment than the one whose payments are recorded here. */
-export class DeploymentChanged extends Error {
+class DeploymentChanged extends Error {
   override readonly name = 'DeploymentChanged';
 
   constructor(stored: string, given: string) {
@@ -37,115 +43,55 @@ export class DeploymentChanged extends Error {
   }
 }
 
-export type AccountState =
-  /** `deployment`: the name that this deployment gives its payments. */
-  | { kind: 'same'; deployment: string }
-  | { kind: 'changed'; error: ProviderAccountChanged | DeploymentChanged }
-  /** It is not known yet: the provider or the store gives no answer. */
-  | { kind: 'unclear'; message: string };
+/** Time that an answer which lets nothing through counts (ms), and how soon a call that it held back is worth another try. */
+const unclear = { countsMs: 2_000, retryAfterMs: 5_000 };
+const changed = { countsMs: 30_000, retryAfterMs: 60_000 };
+const rateLimitedMs = 1_000;
 
-/** How long an answer that lets nothing through counts, in milliseconds. */
-const unclearMs = 2_000;
-const changedMs = 30_000;
-/** How often and how soon a call that came too early is made again. */
-const mostTries = 10;
-const againMs = 1_000;
+/** Time between two questions about the key (ms): with an alert rule that looks every minute, a rejected one is known in five. */
+const askEveryMs = 120_000;
 
-/**
- * Whether calls go to the account that this deployment began with: the first process to ask records it. It costs one call
- * and one read in the life of a process, which restarts when its settings change. After a failure the next call asks again.
- *
- * A key that may not read its account is checked for its mode only, and a line in the log says so.
- */
-export function accountCheck(
-  provider: ProviderAccount,
-  record: AccountRecord,
-  { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
-  pause: Pick<PauseWatch, 'why'>,
-  /** `DEPLOYMENT_ID`. Absent: a new name, made once. */
-  deploymentId?: string,
-): () => Promise<AccountState> {
-  let checked: { state: Promise<AccountState>; until: number } | undefined;
-  return () => {
-    if (checked === undefined || clock.monotonic() >= checked.until) {
-      const asked = { state: check(), until: Number.POSITIVE_INFINITY };
-      checked = asked;
-      void asked.state.then(({ kind }) => {
-        if (kind !== 'same') asked.until = clock.monotonic() + (kind === 'changed' ? changedMs : unclearMs);
-      });
-    }
-    return checked.state;
-  };
+/** Longest wait for the turn of a question that no payment asks (ms). */
+const turnWithinMs = 2_000;
 
-  async function check(): Promise<AccountState> {
-    const answer = await ask();
-    if (answer.kind !== 'account') {
-      if (answer.fault === 'keyRejected') telemetry.record(metric.providerKeyRejected, 1);
-      return { kind: 'unclear', message: answer.message };
-    }
-    const { id, mode, message } = answer;
-    const given = { mode, ...(id === undefined ? {} : { account: id }) };
-    try {
-      const stored = await record.keep({ ...given, deployment: deploymentId ?? randomUUID().slice(0, 8) });
-      const { deployment } = stored;
-      const other = stored.account !== undefined && id !== undefined && stored.account !== id;
-      if (stored.mode !== mode || other) return changed(new ProviderAccountChanged(stored, given));
-      if (deploymentId !== undefined && deploymentId !== deployment)
-        return changed(new DeploymentChanged(deployment, deploymentId));
-      if (message !== undefined)
-        log(`only the mode of the payment provider's account is checked: ${message}`);
-      return { kind: 'same', deployment };
-    } catch (error) {
-      return { kind: 'unclear', message: errorText(error) };
-    }
-  }
-
-  function changed(error: ProviderAccountChanged | DeploymentChanged): AccountState {
-    telemetry.count(metric.providerAccountChanged);
-    log(error.message);
-    return { kind: 'changed', error };
-  }
-
-  /** The pace is for calls that pay; this one is made again if it came too early, unless payments have been paused since. */
-  async function ask(): Promise<AccountAnswer> {
-    for (let tries = 1; ; tries++) {
-      const answer: AccountAnswer | RateLimited = await provider.account();
-      if (answer.kind !== 'rateLimited') return answer;
-      if (tries >= mostTries) return { kind: 'unknown', message: answer.message };
-      await clock.sleep(answer.retryAfterMs ?? againMs);
-      const paused = await pause.why().catch(errorText);
-      if (paused !== undefined) return { kind: 'unknown', message: paused };
-    }
-  }
-}
-
-/** The account that a call goes to: the one that the deployment began with, or none yet. */
-export type CallAdmission = { kind: 'same'; deployment?: string } | HeldBack;
-
-/** How soon a call that was held back is worth another try, in milliseconds. */
-const againAfterMs = { changed: 60_000, unclear: 5_000 };
+/** `deployment`: the name that the deployment gives its payments in the account that it began with. */
+export type AccountAdmission = { kind: 'same'; deployment?: string } | HeldBack | RateLimited;
 
 /**
  * Keeps a provider's calls to the account that the deployment began with. Elsewhere keys mean nothing and no payment would be
  * found, so look-ups are held back like charges: invoices wait, and none is declined or parked.
+ *
+ * The first process to ask records the account. It costs one call and one read in the life of a process, which restarts when
+ * its settings change. After a failure the next call asks again. A key that may not read its account is checked for its mode
+ * only, and a line in the log says so.
+ *
+ * Every question goes out in a turn: that of the call which needs the answer, or one of the look-ups. So none is asked while
+ * payments are paused.
  */
 export function checkedAccount(
   provider: ProviderAccount,
   record: AccountRecord,
-  instance: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
-  /** While calls are paused, the health check makes none either. */
-  pause: Pick<PauseWatch, 'why'>,
+  { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
+  turns: Pick<Pacer, 'turn'>,
+  /** `DEPLOYMENT_ID`. Absent: a new name, made once. */
   deploymentId?: string,
 ) {
-  const check = accountCheck(provider, record, instance, pause, deploymentId);
+  let checked: { admission: Promise<AccountAdmission>; untilMs: number } | undefined;
+  let wrong: ProviderAccountChanged | DeploymentChanged | undefined;
+  let nextAskMs = Number.NEGATIVE_INFINITY;
   return {
-    /** The name of the deployment in that account; elsewhere why calls have to wait. May take as long as a call at first. */
-    admission: async (): Promise<CallAdmission> => {
-      const state = await check();
-      if (state.kind === 'same') return state;
-      const message =
-        state.kind === 'changed' ? state.error.message : `the account is not known: ${state.message}`;
-      return { kind: 'heldBack', message, retryAfterMs: againAfterMs[state.kind] };
+    /** Asked in a turn. May take as long as a call at first. */
+    admission,
+    /**
+     * Asks whether the provider takes our key, at most every two minutes. Payments would tell too, but only when one is due: a
+     * key that was revoked on a quiet evening would be found out by the first payment of the morning.
+     */
+    checkKey: async (): Promise<void> => {
+      if (clock.monotonic() < nextAskMs) return;
+      await inTurn(async () => {
+        nextAskMs = clock.monotonic() + askEveryMs;
+        return ask();
+      });
     },
     /** Fails if the account has changed. A provider that does not answer is no failure of ours. */
     healthChecks: [
@@ -153,11 +99,140 @@ export function checkedAccount(
         name: 'paymentAccount',
         async probe() {
           // A look records nothing: the account is that of the first call.
-          if ((await record.find()) === undefined || (await pause.why()) !== undefined) return;
-          const state = await check();
-          if (state.kind === 'changed') throw state.error;
+          if ((await record.find()) === undefined) return;
+          await inTurn(admission);
+          if (wrong !== undefined) throw wrong;
         },
       },
     ],
   };
+
+  function admission(): Promise<AccountAdmission> {
+    if (checked === undefined || clock.monotonic() >= checked.untilMs) {
+      const asked = { admission: check(), untilMs: Number.POSITIVE_INFINITY };
+      checked = asked;
+      void asked.admission.then((admitted) => {
+        if (admitted.kind !== 'same') asked.untilMs = clock.monotonic() + countsMs(admitted);
+      });
+    }
+    return checked.admission;
+  }
+
+  function countsMs(admitted: HeldBack | RateLimited): number {
+    if (admitted.kind === 'rateLimited') return admitted.retryAfterMs ?? rateLimitedMs;
+    return wrong === undefined ? unclear.countsMs : changed.countsMs;
+  }
+
+  async function inTurn<T extends { kind: string }>(question: () => Promise<T>): Promise<T | undefined> {
+    const turn = await turns.turn(clock.monotonic() + turnWithinMs, 'last');
+    if (turn === undefined) return undefined;
+    try {
+      return await question();
+    } finally {
+      turn.answered();
+    }
+  }
+
+  /** Reports whether the provider takes our key. No answer says nothing about it. */
+  async function ask(): Promise<AccountAnswer | RateLimited> {
+    const answer = await provider.account();
+    if (answer.kind === 'account') telemetry.record(metric.providerKeyRejected, 0);
+    if (answer.kind === 'unknown' && answer.fault === 'keyRejected') {
+      telemetry.record(metric.providerKeyRejected, 1);
+      log(`the payment provider refuses our key: ${answer.message}`);
+    }
+    return answer;
+  }
+
+  async function check(): Promise<AccountAdmission> {
+    wrong = undefined;
+    const answer = await ask();
+    if (answer.kind === 'rateLimited') return answer;
+    if (answer.kind !== 'account') return notKnown(answer.message);
+    const { id, mode, message } = answer;
+    const given = { mode, ...(id === undefined ? {} : { account: id }) };
+    try {
+      const stored = await record.keep({ ...given, deployment: deploymentId ?? randomUUID().slice(0, 8) });
+      const { deployment } = stored;
+      const other = stored.account !== undefined && id !== undefined && stored.account !== id;
+      if (stored.mode !== mode || other) return otherThan(new ProviderAccountChanged(stored, given));
+      if (deploymentId !== undefined && deploymentId !== deployment)
+        return otherThan(new DeploymentChanged(deployment, deploymentId));
+      if (message !== undefined)
+        log(`only the mode of the payment provider's account is checked: ${message}`);
+      return { kind: 'same', deployment };
+    } catch (error) {
+      return notKnown(errorText(error));
+    }
+  }
+
+  function notKnown(why: string): HeldBack {
+    const { retryAfterMs } = unclear;
+    return { kind: 'heldBack', message: `the account is not known: ${why}`, retryAfterMs };
+  }
+
+  function otherThan(error: ProviderAccountChanged | DeploymentChanged): HeldBack {
+    wrong = error;
+    const { message } = error;
+    telemetry.count(metric.providerAccountChanged);
+    log(message);
+    return { kind: 'heldBack', message, retryAfterMs: changed.retryAfterMs };
+  }
+}
+
+/** The provider's account that a deployment began with, and the name that it gives its payments there. */
+interface RecordedAccount {
+  mode: string;
+  deployment: string;
+  /** Absent until a key that may read it comes along. */
+  account?: string;
+}
+
+export interface AccountRecord {
+  /** @throws {StoreAway} */
+  find(): Promise<RecordedAccount | undefined>;
+  /**
+   * Records the account unless one is recorded; returns the recorded one. One that is recorded without its id, in the same
+   * mode, gets it.
+   *
+   * @throws {StoreAway}
+   */
+  keep(given: RecordedAccount): Promise<RecordedAccount>;
+}
+
+/** The id of its document; see docs/deploy.md for what deleting it means. */
+const place = { id: systemId('provider-account'), shard: deploymentPartition };
+
+const schema = tolerantObject({
+  type: z.literal('providerAccount'),
+  mode: z.string(),
+  deployment: z.string(),
+  account: z.string().exactOptional(),
+  _etag: z.string().exactOptional(),
+});
+
+/** The record beside the invoices, in the partition of what is true of the whole deployment. */
+export function accountRecord(documents: DocumentStore, clock: Pick<Clock, 'now'>): AccountRecord {
+  const stored = async () => {
+    const [document] = await documents.read(place.shard, [place.id]);
+    return document === undefined ? undefined : read(document);
+  };
+  return {
+    find: stored,
+    async keep(given) {
+      const at = new Date(clock.now()).toISOString();
+      const kept = read(await keepFirst(documents, { ...place, type: 'providerAccount', ...given, at }));
+      const { account } = given;
+      if (kept.account !== undefined || account === undefined || kept.mode !== given.mode) return kept;
+      const { id, shard } = place;
+      const version = kept._etag === undefined ? {} : { version: kept._etag };
+      await documents.transact(shard, [{ kind: 'patch', id, ...version, set: { account } }]);
+      // Somebody else was first, or our answer was lost: what is stored now counts.
+      return (await stored()) ?? kept;
+    },
+  };
+}
+
+function read(document: unknown) {
+  return readableDocument(document, schema, 'providerAccount');
 }

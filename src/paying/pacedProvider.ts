@@ -1,15 +1,21 @@
-import type { Admission } from '../pacing/admissions.ts';
-import { createPacer, type Pacer, type PacerParts } from '../pacing/pacer.ts';
+import { type Admission, createPacer, type Pacer, type PacerParts } from '../pacing/pacer.ts';
 import type { Place, Turn } from '../pacing/turns.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { paceLimits } from '../platform/azureNames.ts';
 import type { Instance } from '../platform/instance.ts';
 import { noteInSpan } from '../platform/tracing.ts';
-import type { CallAdmission } from './accountCheck.ts';
-import type { HeldBack, NotCalled, PaymentCalls, PaymentProvider, RateLimited } from './paymentProvider.ts';
+import type { AccountAdmission } from './accountCheck.ts';
+import type {
+  HeldBack,
+  NotCalled,
+  PaymentCalls,
+  PaymentProvider,
+  ProviderFault,
+  RateLimited,
+} from './paymentProvider.ts';
 
 /** For how long calls may wait for their turn. */
-export interface CallWindow {
+interface CallWindow {
   /** On the monotonic clock, in milliseconds. */
   before: number;
   /** Asked right before each call. Absent: yes. */
@@ -24,67 +30,73 @@ export interface PacedProvider {
   admit(calls: number, before: number): Promise<Admission | undefined>;
 }
 
-/** How long a call of queued or timed work waits for its turn, in milliseconds, before it is put off. */
+/** Longest wait of a call of queued or timed work for its turn (ms). */
 export const turnWithinMs = 30_000;
 
 /** Why a call was not made. */
 export const noTurn = 'its turn did not come in time, or payments are paused';
 
-/** How long the question whether a call is held back may take for its turn to be used, in milliseconds. */
+/** Longest time to ask for the account for the turn to be used (ms). */
 const longestAskMs = 1_000;
 
-/** How soon a call is made again if another one was busy with the same object, in milliseconds. */
+/** Delay before a call that met another one at work on the same object is made again (ms). */
 const busyMs = 1_000;
 
+/** The gates of a call behind its turn. Tests replace them. */
+interface CallGates {
+  /** The account, asked at each turn; if the answer takes long, the call waits for another one. */
+  admission?: () => Promise<AccountAdmission>;
+  breaker?: CircuitBreaker;
+}
+
 /**
- * Makes each call when its turn comes. A call that the provider refuses because there are too many is made again at its
- * next turn, ahead of those that have not been made yet. That costs only time: it is no outcome, and no failure.
+ * Makes each call when its turn comes, in the account of the deployment, while its window lasts and unless the provider fails
+ * broadly: docs/gates.md. A call that the provider refuses because there are too many is made again at its next turn, ahead of
+ * those that have not been made yet. That costs only time: it is no outcome, and no failure.
  */
 export function pacedProvider(
   provider: PaymentProvider,
   pacers: PaymentPace,
-  { clock, telemetry }: Pick<Instance, 'clock' | 'telemetry'>,
-  /** Asked at each turn; if the answer takes long, the call waits for another one. */
-  admission: () => Promise<CallAdmission> = async () => ({ kind: 'same' }),
+  { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
+  {
+    admission = async () => ({ kind: 'same' }),
+    breaker = circuitBreaker({ clock, telemetry, log }),
+  }: CallGates = {},
 ): PacedProvider {
   return {
-    within: (window) => ({
-      charge: (request) =>
-        inTurn(pacers.charges, window, (deployment) => provider.charge(inName(request, deployment))),
-      ...lookups((call) => inTurn(pacers.lookups, window, call)),
-    }),
+    within(window) {
+      const lookup = <T extends CallAnswer>(call: Call<T>) => inTurn(pacers.lookups, window, call);
+      return {
+        charge: (request) =>
+          inTurn(pacers.charges, window, (deployment) => provider.charge(inName(request, deployment))),
+        find: (sought) =>
+          lookup((deployment) =>
+            provider.find(deployment === undefined ? sought : { ...sought, deployment }),
+          ),
+        retrieve: (id) => lookup((deployment) => provider.retrieve(id, deployment)),
+        cancel: (id) => lookup(() => provider.cancel(id)),
+        refund: (request) => lookup((deployment) => provider.refund(inName(request, deployment))),
+        defaultMethod: (customerId) => lookup(() => provider.defaultMethod(customerId)),
+      };
+    },
     admit: (calls, before) => pacers.charges.admit(calls, before),
   };
 
-  /** Every call but a charge. */
-  function lookups(
-    turn: <Outcome extends { kind: string }>(
-      call: (deployment: string | undefined) => Promise<Outcome | RateLimited>,
-    ) => Promise<Outcome | NotCalled | HeldBack>,
-  ): Omit<PaymentCalls, 'charge'> {
-    return {
-      find: (sought) =>
-        turn((deployment) => provider.find(deployment === undefined ? sought : { ...sought, deployment })),
-      retrieve: (id) => turn((deployment) => provider.retrieve(id, deployment)),
-      cancel: (id) => turn(() => provider.cancel(id)),
-      refund: (request) => turn((deployment) => provider.refund(inName(request, deployment))),
-      defaultMethod: (customerId) => turn(() => provider.defaultMethod(customerId)),
-    };
-  }
-
-  async function inTurn<Outcome extends { kind: string }>(
+  async function inTurn<T extends CallAnswer>(
     pacer: Pick<Pacer, 'turn'>,
     { before, mayCall = () => true }: CallWindow,
-    call: (deployment: string | undefined) => Promise<Outcome | RateLimited>,
-  ): Promise<Outcome | NotCalled | HeldBack> {
+    call: Call<T>,
+  ): Promise<T | NotCalled | HeldBack> {
     for (let place: Place = 'inLine'; ; place = 'first') {
       const turn = await pacer.turn(before, place);
       if (turn === undefined) return { kind: 'notCalled' };
       const came = clock.monotonic();
       const admitted = await admission();
-      if (admitted.kind === 'heldBack') {
-        turn.unused();
-        return admitted;
+      if (admitted.kind !== 'same') turn.unused();
+      if (admitted.kind === 'heldBack') return admitted;
+      if (admitted.kind === 'rateLimited') {
+        await waitFor(admitted.retryAfterMs ?? busyMs, before);
+        continue;
       }
       // Much may have changed meanwhile: a pause may have begun, and others have had their turns.
       if (clock.monotonic() - came > longestAskMs) {
@@ -96,7 +108,7 @@ export function pacedProvider(
         return { kind: 'notCalled' };
       }
       const began = clock.monotonic();
-      const outcome = await call(admitted.deployment).catch((error: unknown) => {
+      const outcome = await breaker(() => call(admitted.deployment)).catch((error: unknown) => {
         turn.answered();
         throw error;
       });
@@ -107,6 +119,9 @@ export function pacedProvider(
       const callMs = clock.monotonic() - began;
       telemetry.record(metric.paymentCallMs, callMs);
       noteInSpan({ 'payment.call_ms': Math.round(callMs) });
+      // One refused call is enough for the alert: there may be few.
+      if ('fault' in outcome && outcome.fault === 'keyRejected')
+        telemetry.record(metric.providerKeyRejected, 1);
       if (!isRateLimited(outcome)) {
         turn.answered();
         return outcome;
@@ -114,11 +129,18 @@ export function pacedProvider(
       if (outcome.overRate) turn.refused(outcome.retryAfterMs);
       else {
         turn.answered();
-        await clock.sleep(Math.max(0, Math.min(busyMs, before - clock.monotonic())));
+        await waitFor(busyMs, before);
       }
     }
   }
+
+  async function waitFor(ms: number, before: number): Promise<void> {
+    await clock.sleep(Math.max(0, Math.min(ms, before - clock.monotonic())));
+  }
 }
+
+/** A call in the name of a deployment. */
+type Call<T extends CallAnswer> = (deployment: string | undefined) => Promise<T | RateLimited>;
 
 /** The request under a key that no other deployment of the account uses. */
 function inName<Request extends { idempotencyKey: string }>(
@@ -129,7 +151,7 @@ function inName<Request extends { idempotencyKey: string }>(
   return { ...request, deployment, idempotencyKey: `${deployment}-${request.idempotencyKey}` };
 }
 
-function isRateLimited(outcome: { kind: string }): outcome is RateLimited {
+function isRateLimited(outcome: CallAnswer): outcome is RateLimited {
   return outcome.kind === 'rateLimited';
 }
 
@@ -144,7 +166,7 @@ export interface PaymentAllowance {
 }
 
 /** The turns of one process, by kind of call. */
-export interface PaymentPace {
+interface PaymentPace {
   charges: Pacer;
   lookups: Pick<Pacer, 'turn'>;
 }
@@ -187,4 +209,119 @@ function both(one: Turn, other: Turn): Turn {
       other.unused();
     },
   };
+}
+
+/** All in milliseconds. */
+interface BreakerPolicy {
+  /** Window in which calls are counted. */
+  windowMs: number;
+  /** Time that the circuit stays open until one call may try again. */
+  openMs: number;
+}
+
+const defaultBreakerPolicy: BreakerPolicy = { windowMs: 10_000, openMs: 10_000 };
+
+/** With an answer within the window, this many failures, and more failures than answers, open the circuit. */
+const fewestFailures = 3;
+/** Calls of the window that count, at most: a provider that served thousands and fails is known to fail at once. */
+const mostCounted = 100;
+
+/** Times are of the monotonic clock: a step of the wall clock neither opens the circuit nor keeps it open. */
+type State = { kind: 'closed' } | { kind: 'open'; untilMs: number } | { kind: 'halfOpen' };
+
+/** The part of an answer that the breaker looks at. */
+interface CallAnswer {
+  kind: string;
+  message?: string;
+  remembered?: true;
+  answered?: true;
+  fault?: ProviderFault;
+}
+
+/** Makes a call, or says that none is made at the moment. */
+type CircuitBreaker = <T extends CallAnswer>(call: () => Promise<T>) => Promise<T | HeldBack>;
+
+/**
+ * Stops calling a provider when most calls fail, and says so. Charges and look-ups count alike, because both go to the same
+ * provider. Declines are answers, not failures, and so is a look-up that finds nothing or is refused as a bad request. So is a
+ * refusal because there are too many calls: the pace follows that (src/pacing).
+ *
+ * - closed: every call is made. It opens when most calls of the last ten seconds have failed; at once, if nothing was
+ *   answered in that time and the provider is unreachable or refuses our key, so that one call in a while is enough.
+ * - open, for `openMs`: no call is made, so the invoices wait and none is declined or parked.
+ * - half open: one call, a charge or a look-up, is made. An answer closes the circuit, a failure opens it again. Until
+ *   then the other calls are held back as well: if they waited, a call could take up to twice its time-out.
+ */
+export function circuitBreaker(
+  { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
+  { windowMs, openMs }: BreakerPolicy = defaultBreakerPolicy,
+): CircuitBreaker {
+  let state: State = { kind: 'closed' };
+  let recent: { atMs: number; failed: boolean }[] = [];
+  let last: CallAnswer | undefined;
+  let inARow = 0;
+  const message = 'calls are held back, since the provider fails broadly';
+  const heldBack: HeldBack = { kind: 'heldBack', message, retryAfterMs: openMs };
+
+  return async (call) => {
+    if (state.kind === 'halfOpen') return heldBack;
+    if (state.kind === 'open' && clock.monotonic() < state.untilMs) return heldBack;
+    const isTrial = state.kind === 'open';
+    if (isTrial) state = { kind: 'halfOpen' };
+    let failed = true;
+    try {
+      const answer = await call();
+      failed = note(answer);
+      // If the provider fails at other calls too, the unknown outcome is not the payment's doing.
+      const outage = failed && answer.kind === 'unknown' && (state.kind !== 'closed' || inARow > 1);
+      return outage ? { ...answer, outage } : answer;
+    } finally {
+      if (isTrial && !failed) close();
+      else if (isTrial || (failed && state.kind === 'closed' && areFailing())) open();
+    }
+  };
+
+  /** True for a failure. */
+  function note(answer: CallAnswer): boolean {
+    const failed = isFailure(answer);
+    const now = clock.monotonic();
+    recent = [...recent.filter(({ atMs }) => atMs > now - windowMs), { atMs: now, failed }].slice(
+      -mostCounted,
+    );
+    inARow = failed ? inARow + 1 : 0;
+    if (failed) last = answer;
+    return failed;
+  }
+
+  function areFailing(): boolean {
+    const failures = recent.filter(({ failed }) => failed).length;
+    const answers = recent.length - failures;
+    // Nothing was sent, or the key was refused: the next call would fare no better.
+    if (answers === 0) return last?.kind === 'transient' || failures > 1;
+    return failures >= fewestFailures && failures > answers;
+  }
+
+  function open(): void {
+    state = { kind: 'open', untilMs: clock.monotonic() + openMs };
+    const reason = last?.fault ?? 'providerDown';
+    telemetry.count(metric.paymentBreakerOpen, { reason });
+    log(`${reasonText[reason]}: no calls for ${openMs} ms`);
+  }
+
+  function close(): void {
+    state = { kind: 'closed' };
+    log('the payment provider answers again');
+  }
+}
+
+/** Why the circuit opened. Payments go on by themselves after all but a rejected key, which a person has to replace. */
+export const reasonText = {
+  providerDown: 'the payment provider does not answer',
+  keyRejected: 'the payment provider refuses our key or account',
+  badAnswer: 'the payment provider answers with failures of its own',
+} as const satisfies Record<'providerDown' | ProviderFault, string>;
+
+/** An answer that the provider remembers from an earlier call says nothing about its state now, and a refusal that it is up. */
+function isFailure({ kind, remembered, answered }: CallAnswer): boolean {
+  return kind === 'transient' || (kind === 'unknown' && remembered !== true && answered !== true);
 }

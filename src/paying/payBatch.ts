@@ -1,30 +1,27 @@
+import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
-import type { StoreAway } from '../documents/storeAway.ts';
-import type { FollowUps } from '../followUps/followUps.ts';
-import type { EarlierCalls, Starting } from '../invoice/callStart.ts';
-import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { Sender } from '../outbox/sender.ts';
+import type { StoreAway } from '../documents/documentStore.ts';
+import type { FollowUps } from '../invoice/followUps.ts';
+import { maxAttempts, unknownSince } from '../invoice/invoice.ts';
+import type { EarlierCalls, Starting, ToStart } from '../invoice/invoiceChange.ts';
+import type { InvoiceStore, Settled, Started } from '../invoice/store/invoiceStore.ts';
+import type { Sender } from '../outbox/dispatcher.ts';
 import { metric } from '../platform/appMetrics.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
-import { type BatchResult, BatchUnfinished, type PayBatch } from './batchResult.ts';
-import { chargeUnderKey } from './chargeUnderKey.ts';
-import { type CommandOutcome, decideSettlement, isWordOnKey } from './decideSettlement.ts';
+import { inSpan, type SpanEnd } from '../platform/tracing.ts';
+import { chargeUnderKey, resolveMethod } from './chargeUnderKey.ts';
 import type { PacedProvider } from './pacedProvider.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
-import type { PaymentCommand } from './paymentBatch.ts';
-import { type Ended, inPaymentSpan } from './paymentSpan.ts';
-import type { SettledCommand } from './planSettlement.ts';
-import { resolveMethod } from './resolveMethod.ts';
-import { settleAsTheyCome } from './settleAsTheyCome.ts';
+import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
 import {
-  attemptOf,
-  firstParts,
-  type Part,
-  partsToRepeat,
-  settleBatch,
-  startPart,
-  toWrite,
-} from './startAndSettle.ts';
+  type CommandOutcome,
+  decideSettlement,
+  isWordOnKey,
+  planSettlement,
+  type SettledCommand,
+  type Settlement,
+} from './settlement.ts';
 
 /** Attempts up to which an invoice that is paid alone may be called beside those of other batches. */
 const triesBesideOthers = 2;
@@ -65,7 +62,7 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
     const before = clock.monotonic() + policy.callWindowMs;
     const startedAt = clock.now();
     const now = () => Math.max(clock.now(), serviceTime());
-    // By the wall clock too: on a machine that was frozen, the monotonic clock may have stood still (callsOver.ts).
+    // By the wall clock too: on a machine that was frozen, the monotonic clock may have stood still (payingPolicy.ts).
     const isInTime = () => mayCall() && clock.now() - startedAt < policy.callWindowMs;
     const calls = provider.within({ before, mayCall: isInTime });
     const dropped = { settled: 0, staleClaim: 0, missing: 0 };
@@ -134,7 +131,7 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
       };
     }
 
-    async function work(command: PaymentCommand, part: Part): Promise<Ended | undefined> {
+    async function work(command: PaymentCommand, part: Part): Promise<CommandEnd | undefined> {
       const resolved = await resolveMethod({ invoices, calls, instance }, batchId, command);
       switch (resolved.kind) {
         case 'lost':
@@ -156,20 +153,20 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
     }
 
     /** The command goes back, or comes again with the message: then nobody else may take it. */
-    async function leave(command: PaymentCommand, part: Part): Promise<Ended> {
+    async function leave(command: PaymentCommand, part: Part): Promise<CommandEnd> {
       if (!mayCall()) notCalled++;
       else if (part.alone) result.left++;
       else return settled(command, { kind: 'notCalled' });
       return { kind: 'notCalled', command };
     }
 
-    function settled(command: PaymentCommand, outcome: CommandOutcome, ofKey = false): Ended {
+    function settled(command: PaymentCommand, outcome: CommandOutcome, ofKey = false): CommandEnd {
       telemetry.count(metric.paymentOutcome, { outcome: outcome.kind });
       const settlement = decideSettlement(command, outcome, policy.settlement, now());
       return { kind: 'settled', one: { command, settlement }, ofKey };
     }
 
-    async function write(ended: Ended[], of: { part: Part; starting: Starting }): Promise<void> {
+    async function write(ended: CommandEnd[], of: { part: Part; starting: Starting }): Promise<void> {
       const { toSettle, held } = toWrite(ended, of);
       const writes = await Promise.allSettled([
         toSettle.length === 0 ? undefined : settle(toSettle),
@@ -189,4 +186,267 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
       result.lost += lost;
     }
   };
+}
+
+export interface BatchResult {
+  settled: Record<Settlement['kind'], number>;
+  dropped: StartedPart['dropped'];
+  /** Outcomes of invoices that another claim took meanwhile. */
+  lost: number;
+  /** Not called in this delivery's time. Their claims go stale, and a run decides. */
+  left: number;
+}
+
+/** The batch had to stop before every command was called: the message has to be delivered again. */
+export class BatchUnfinished extends Error {
+  override readonly name = 'BatchUnfinished';
+}
+
+/**
+ * Pays one batch. Once `mayCall` says no, no further call begins; calls under way are settled. `serviceTime`: what the clock
+ * of Service Bus has shown at least, in milliseconds since the epoch, for a process whose own is behind.
+ */
+type PayBatch = (
+  batch: PaymentBatch,
+  mayCall?: () => boolean,
+  serviceTime?: () => number,
+) => Promise<BatchResult>;
+
+/** Commands of a batch that are called together. */
+export interface Part {
+  commands: readonly PaymentCommand[];
+  /** Where another delivery has called before: then this is one attempt more. */
+  earlier: ReadonlyMap<string, EarlierCalls>;
+  /** It is one command whose earlier calls may have ended their process. */
+  alone: boolean;
+}
+
+interface StartedPart {
+  /** The commands whose invoices this batch holds, now marked as being called. */
+  toPay: PaymentCommand[];
+  /** Commands that another delivery has begun to call. They are to be paid alone. */
+  calledBefore: Map<string, EarlierCalls>;
+  /** How many were dropped, and why. */
+  dropped: Started['dropped'];
+  starting: Starting;
+}
+
+/**
+ * The parts with which a delivery begins. An invoice that was called before without a known outcome may have crashed its
+ * process: it is paid alone, after the others, those that were tried least often first. Pure.
+ */
+export function firstParts({ commands }: Pick<PaymentBatch, 'commands'>): Part[] {
+  const [fresh, called] = [false, true].map((wasCalled) =>
+    commands.filter(({ payment }) => (payment.unknownSince !== undefined) === wasCalled),
+  ) as [PaymentCommand[], PaymentCommand[]];
+  const earlier = new Map<string, EarlierCalls>();
+  const alone = called
+    .toSorted((one, other) => one.attempt - other.attempt)
+    .map((command) => ({ commands: [command], earlier, alone: true }));
+  return fresh.length === 0 ? alone : [{ commands: fresh, earlier, alone: false }, ...alone];
+}
+
+/**
+ * Commands that another delivery has begun to call, one by one, those that were tried least often first. One without an attempt left
+ * stays out: its claim goes stale, and a run parks it. Pure.
+ */
+export function partsToRepeat(
+  { commands }: Pick<PaymentBatch, 'commands'>,
+  calledBefore: ReadonlyMap<string, EarlierCalls>,
+): Part[] {
+  const attemptBefore = ({ invoiceId }: PaymentCommand) =>
+    calledBefore.get(invoiceId)?.attempt ?? maxAttempts;
+  return commands
+    .filter((command) => attemptBefore(command) < maxAttempts)
+    .toSorted((one, other) => attemptBefore(one) - attemptBefore(other))
+    .map((command) => ({ commands: [command], earlier: calledBefore, alone: true }));
+}
+
+/** Attempts that calling a part makes of each of its invoices, at most. */
+export function attemptOf({ commands, earlier }: Part): number {
+  return Math.max(
+    ...commands.map(({ invoiceId, attempt }) => (earlier.get(invoiceId)?.attempt ?? attempt - 1) + 1),
+  );
+}
+
+/** What the store has to know of one command of a part. */
+function toStart({ earlier }: Part, { invoiceId, payment: { keyCreatedAt } }: PaymentCommand): ToStart {
+  const before = earlier.get(invoiceId);
+  return { invoiceId, keyCreatedAt, ...(before === undefined ? {} : { earlier: before }) };
+}
+
+/** What is written of commands that have ended: settled, or given back. Pure. */
+function toWrite(ended: readonly CommandEnd[], { part, starting }: { part: Part; starting: Starting }) {
+  const toSettle: SettledCommand[] = [];
+  const held: ToStart[] = [];
+  for (const end of ended) {
+    if (end.kind === 'notCalled') held.push(toStart(part, end.command));
+    else toSettle.push(end.ofKey ? end.one : { ...end.one, start: starting });
+  }
+  return { toSettle, held };
+}
+
+/**
+ * Marks the invoices of a part as being called, in one transaction that holds only while each is still claimed by this
+ * batch and was not called by another delivery. If that is refused (the message came again, a claim went stale), the part is
+ * read once and each command decided by itself; the rest is started again. A command that is called again is paid as one
+ * that may have been charged.
+ *
+ * @throws {NoClearAnswer}
+ */
+export async function startPart(
+  invoices: Pick<InvoiceStore, 'start'>,
+  { batchId, shard }: Pick<PaymentBatch, 'batchId' | 'shard'>,
+  part: Part,
+  { claimStaleMs, by }: { claimStaleMs: number; by: string },
+): Promise<StartedPart> {
+  const { commands } = part;
+  const start = () =>
+    invoices.start({
+      shard,
+      batchId,
+      invoices: commands.map((command) => toStart(part, command)),
+      staleAfterMs: claimStaleMs,
+      by,
+    });
+  const attributes = { 'batch.id': batchId, 'batch.size': commands.length };
+  const { held, calledBefore, dropped, starting } = await inSpan('start batch', { attributes }, start);
+  const byId = new Map(held.map((one) => [one.invoiceId, one]));
+  const toPay = commands.flatMap((command) => {
+    const one = byId.get(command.invoiceId);
+    return one === undefined ? [] : [repeated(command, one.earlier)];
+  });
+  const before = new Map(calledBefore.map((one) => [one.invoiceId, one.earlier]));
+  return { toPay, calledBefore: before, dropped, starting };
+}
+
+/** The command as it is to be paid: earlier calls under its claim may have charged. Pure. */
+export function repeated(command: PaymentCommand, earlier: EarlierCalls | undefined): PaymentCommand {
+  if (earlier === undefined) return command;
+  const payment = unknownSince(command.payment, earlier.since);
+  return { ...command, attempt: earlier.attempt + 1, payment };
+}
+
+/**
+ * Settles some commands of a batch in one transaction, together with the outbox messages of the work that follows. It holds
+ * for each invoice only while the batch still has the claim. Invoices that the batch has lost are dropped: the claim that
+ * took them sends the same key and settles them.
+ *
+ * @throws {NoClearAnswer} the message is then delivered again, the same keys are sent, and the provider answers as before
+ */
+export function settleBatch(
+  {
+    invoices,
+    followUps,
+    instance: { clock, name: by },
+  }: {
+    invoices: Pick<InvoiceStore, 'settle'>;
+    followUps: FollowUps;
+    instance: Pick<Instance, 'clock' | 'name'>;
+  },
+  { batchId, shard }: Pick<PaymentBatch, 'batchId' | 'shard'>,
+  toSettle: readonly SettledCommand[],
+): Promise<Settled<SettledCommand & { invoiceId: string }>> {
+  const now = clock.now();
+  // Names this settlement and no other, so that a transaction whose answer was lost is recognised.
+  const settlementId = `${batchId}-${randomUUID().slice(0, 8)}`;
+  const settle = () =>
+    invoices.settle({
+      shard,
+      batchId,
+      settlementId,
+      items: toSettle.map((one) => {
+        const { invoiceId, amountMinor, currency } = one.command;
+        return { ...one, invoiceId, amountMinor, currency };
+      }),
+      plan: (items) => planSettlement(items, { batchId, shard, settlementId, now, by, followUps }),
+    });
+  const attributes = { 'batch.id': batchId, 'batch.size': toSettle.length };
+  return inSpan('settle batch', { attributes }, settle);
+}
+
+/** What is to be written of a command. */
+type CommandEnd = SettledEnd | { kind: 'notCalled'; command: PaymentCommand };
+
+interface SettledEnd {
+  kind: 'settled';
+  one: SettledCommand;
+  /** Whether the provider has said what became of the key. */
+  ofKey: boolean;
+}
+
+/**
+ * Pays one invoice in a span. A later claim of an invoice belongs to the trace of a later run: its span links to the trace in
+ * which the invoice was claimed first.
+ */
+function inPaymentSpan(
+  { batchId, runId }: PaymentBatch,
+  { invoiceId, attempt, payment, firstTrace }: PaymentCommand,
+  pay: () => Promise<CommandEnd | undefined>,
+): Promise<CommandEnd | undefined> {
+  const attributes = {
+    'invoice.id': invoiceId,
+    'batch.id': batchId,
+    'run.id': runId,
+    'invoice.attempt': attempt,
+    'payment.key_number': payment.keyNumber,
+  };
+  const links = firstTrace === undefined ? {} : { links: [firstTrace] };
+  return inSpan('pay invoice', { attributes, ...links }, pay, endOf);
+}
+
+/** Sampling keeps every span that has failed: here, whatever leaves the invoice unpaid though it was called. */
+function endOf(ended: CommandEnd | undefined): SpanEnd {
+  if (ended === undefined) return { attributes: { 'payment.result': 'claimLost' } };
+  if (ended.kind === 'notCalled') return { attributes: { 'payment.result': 'notCalled' } };
+  const { settlement } = ended.one;
+  const result = settlement.kind === 'retry' ? `retry:${settlement.why}` : settlement.kind;
+  const fine = ['paid', 'processing', 'retry:noTurn'].includes(result);
+  return { attributes: { 'payment.result': result }, failed: fine ? undefined : result };
+}
+
+/**
+ * Passes results on in groups as they arrive: once all are there, or `lingerMs` after the first of a group. A batch whose
+ * calls take about the same time is settled in one go, and one slow call does not hold up the rest. A result that is
+ * `undefined` needs no settling.
+ *
+ * @throws what `settle` or one of the results throws, after all the others have ended
+ */
+export async function settleAsTheyCome<T>(
+  results: readonly Promise<T | undefined>[],
+  { clock, lingerMs, settle }: { clock: Clock; lingerMs: number; settle: (group: T[]) => Promise<void> },
+): Promise<void> {
+  let arrived: T[] = [];
+  let first = Promise.withResolvers<void>();
+  const watched = results.map(async (promise) => {
+    const result = await promise;
+    if (result === undefined) return;
+    arrived.push(result);
+    first.resolve();
+  });
+  const finished = Promise.allSettled(watched);
+  let failure: { error: unknown } | undefined;
+  let open = true;
+  const closed = finished.then(() => {
+    open = false;
+    first.resolve();
+  });
+  while (open || arrived.length > 0) {
+    await first.promise;
+    const stop = new AbortController();
+    if (open) await Promise.race([closed, clock.sleep(lingerMs, stop.signal).catch(() => {})]);
+    stop.abort();
+    const group = arrived;
+    arrived = [];
+    first = Promise.withResolvers();
+    if (!open) first.resolve();
+    try {
+      if (group.length > 0) await settle(group);
+    } catch (error) {
+      // The other answers are known, and would otherwise have to be asked for again.
+      failure ??= { error };
+    }
+  }
+  if (failure !== undefined) throw failure.error;
+  for (const outcome of await finished) if (outcome.status === 'rejected') throw outcome.reason;
 }

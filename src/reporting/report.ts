@@ -1,5 +1,5 @@
-import type { DayFigure } from '../invoice/figures/readFigures.ts';
-import { type MovementKind, movementKinds } from '../invoice/store/movements.ts';
+import { type MovementKind, movementKinds } from '../invoice/figures/counters.ts';
+import type { DayFigure } from '../invoice/store/invoiceStore.ts';
 
 /** How many, and their sum in minor units of the currency. A sum may be above what a double holds exactly. */
 export interface Total {

@@ -1,10 +1,8 @@
 import type { Container, PatchOperation, SqlParameter } from '@azure/cosmos';
-import { z } from 'zod';
-import { createUnlessThere, unlessChanged } from '../documents/cosmosDocuments.ts';
+import { createUnlessThere, readDocument, unlessChanged } from '../documents/cosmosDocuments.ts';
 import { pageByTime } from '../documents/cosmosPages.ts';
-import { readDocument } from '../documents/cosmosQueries.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
-import { type GroupRecord, groupsOf, isOpen, runRecordSchema } from './runRecord.ts';
+import { type GroupRecord, isOpen, runRecordSchema } from './runRecord.ts';
 import type { ListRuns, RunKey, RunStore } from './runStore.ts';
 
 /** Run records in the Cosmos container `runs`, whose partition key is the job. */
@@ -39,19 +37,13 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
       if (!going && !isOpen(record)) await patched(run, `c.status != 'running'${newest}`, [entry]);
       return going;
     },
-    async end(run, { status, reason, at, heartbeatAt }) {
-      const unchanged =
-        heartbeatAt === undefined ? '' : ` and c.heartbeatAt = ${JSON.stringify(heartbeatAt)}`;
-      const hasEnded = await patched(run, `c.status = 'running'${unchanged}`, [
+    end: (run, { status, reason, at }) =>
+      patched(run, `c.status = 'running'`, [
         { op: 'set', path: '/status', value: status },
         { op: 'set', path: '/completedAt', value: at },
-        { op: 'set', path: '/heartbeatAt', value: heartbeatAt ?? at },
+        { op: 'set', path: '/heartbeatAt', value: at },
         ...(reason === undefined ? [] : [{ op: 'set' as const, path: '/reason', value: reason }]),
-      ]);
-      // Even if it had ended before: that process may have died before it got here.
-      await closeOpenGroups(run);
-      return hasEnded;
-    },
+      ]),
   };
 
   async function patched(
@@ -63,25 +55,9 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
     const answer = await unlessChanged(() => container.item(runId, job).patch({ condition, operations }));
     return answer !== undefined;
   }
-
-  async function closeOpenGroups({ job, runId }: RunKey): Promise<void> {
-    for (;;) {
-      const found = await readDocument(container, job, runId);
-      if (found === undefined) return;
-      const record = readableDocument(found, runRecordSchema, 'run');
-      if (record.status === 'running' || !Object.values(record.groups).some(isOpen)) return;
-      const { _etag: condition } = etagSchema.parse(found);
-      const operations: PatchOperation[] = [{ op: 'set', path: '/groups', value: groupsOf(record) }];
-      const options = { accessCondition: { type: 'IfMatch', condition } };
-      // A group that has just reported comes first. A run has few groups, so this ends.
-      if (await unlessChanged(() => container.item(runId, job).patch(operations, options))) return;
-    }
-  }
 }
 
-const etagSchema = z.object({ _etag: z.string() });
-
-/** What a holder says who has lost the group's lease to another does not replace what that one says. */
+/** A report with a smaller fence does not replace that of the next holder. */
 function fenceCondition(group: string, { fence }: GroupRecord): string {
   if (fence === undefined) return '';
   const known = `c.groups[${JSON.stringify(group)}].fence`;
@@ -101,10 +77,11 @@ function hasStatus(
       const alive = silentSince === undefined ? '' : ` AND NOT ${silent}`;
       return { where: `c.status = 'running'${alive}`, parameters: times };
     }
-    case 'abandoned': {
-      const stillRunning = silentSince === undefined ? '' : ` OR (c.status = 'running' AND ${silent})`;
-      return { where: `(c.status = 'abandoned'${stillRunning})`, parameters: times };
-    }
+    case 'abandoned':
+      return {
+        where: `c.status = 'running' AND ${silentSince === undefined ? 'false' : silent}`,
+        parameters: times,
+      };
     case 'failed':
     case 'completed':
     case 'cancelled':

@@ -1,34 +1,27 @@
 import type { Lease } from '../locking/index.ts';
 
-/** What a run has done, by name: claimed, skipped, … */
-export type Counts = Readonly<Record<string, number>>;
+/** Counts of a run, by name: claimed, skipped, … */
+export type RunCounts = Readonly<Record<string, number>>;
 
-/** What became of one piece of work. */
+/** Outcome of one piece of work. */
 export interface Processed {
-  counts: Counts;
-  /** Why this piece could not be done. The others are; the group then counts as failed. */
+  counts: RunCounts;
+  /** Reason if this piece could not be done. The others are; the group then counts as failed. */
   failed?: string;
-  /** Why the group should not go on now: more work would only pile up. The next run goes on. */
+  /** Reason for the group to end here: more work would only pile up. The next run goes on. */
   stop?: string;
-  /** How it was noticed that somebody else has the group's lease. */
+  /** Reason for which the group ends although nothing has failed: its job is on hold. The next run goes on. */
+  held?: string;
+  /** Sign that somebody else has the group's lease. */
   lost?: string;
 }
 
 /** In place of a piece of work: there is nothing to do for `ms` milliseconds, and there may be something after that. */
-export class Pause {
+export class Idle {
   readonly ms: number;
 
   constructor(ms: number) {
     this.ms = ms;
-  }
-}
-
-/** In place of a piece of work: the group ends here, because its job is on hold. The next run goes on. */
-export class OnHold {
-  readonly reason: string;
-
-  constructor(reason: string) {
-    this.reason = reason;
   }
 }
 
@@ -38,22 +31,20 @@ export interface GroupRun {
   group: string;
   /** The name of the instance. */
   instance: string;
-  /** What was asked for, of a manual run whose job takes a request. */
+  /** The request, of a manual run whose job takes one. */
   request?: unknown;
   /** The piece was in hand when the run was cut off: it may have been done, in part or in full. */
   again?: boolean;
   lease: Pick<Lease, 'key' | 'fence' | 'signal' | 'assertHeld'>;
-  /** If this process dies, another one goes on with the same run, and counts on from what it has done. */
-  resumable?: boolean;
 }
 
-/** What a plan may want to know of the run that it is for. */
+/** The run that a plan is for. */
 export interface RunSoFar {
   runId: string;
-  /** What was asked for, of a manual run whose job takes a request. */
+  /** The request, of a manual run whose job takes one. */
   request?: unknown;
-  /** What the group has done so far, before a crash or the end of an activity. */
-  counts: Counts;
+  /** Counts of the group so far, before a crash or the end of an activity. */
+  counts: RunCounts;
 }
 
 /**
@@ -64,20 +55,14 @@ export interface Job<Work = unknown> {
   readonly name: string;
   readonly groups: readonly string[];
   /** Finds the work of a group, piece by piece. It reads only: a dry run uses it too, and must not be made to wait. */
-  plan(group: string, options: { dryRun: boolean; run?: RunSoFar }): AsyncIterable<Work | Pause | OnHold>;
+  plan(group: string, options: { dryRun: boolean; run?: RunSoFar }): AsyncIterable<Work | Idle>;
   /** Does one piece of work and says what it did. May throw `LeaseLost` or `FencedOut`, which ends the group. */
   process(work: Work, run: GroupRun): Promise<Processed>;
   /**
-   * What a run has done in a group so far, counted with the work itself. Asked when a group is taken over from a process
-   * that may have died before it reported. `resumes`: this process goes on with that run, and counts on. Absent: its last
-   * report counts.
-   */
-  done?(group: string, runId: string, options?: { resumes?: boolean }): Promise<Counts>;
-  /**
-   * What `process` would do with a piece of work if nobody interfered. Pure: this is all that a dry run does. Absent: a dry
+   * Counts that `process` would return if nobody interfered. Pure: this is all that a dry run does. Absent: a dry
    * run only plans.
    */
-  preview?(work: Work): Counts;
+  preview?(work: Work): RunCounts;
   /**
    * Each piece is recorded before it is begun. A run that goes on after a crash begins with the one that was in hand, so its
    * counts are exact. Pieces are JSON, and doing one twice in a run counts what the first time did.

@@ -1,23 +1,170 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { jobLockKey, type Locks, LockTimeout } from '../locking/index.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import { metric } from '../platform/telemetry.ts';
-import type { Counts, Job } from './job.ts';
+import { activeTrace, inSpan } from '../platform/tracing.ts';
+import type { Job, RunCounts } from './job.ts';
+import { runJobOrchestrator } from './orchestrateRun.ts';
 import { runGroup } from './runGroup.ts';
 import {
-  atLeast,
   type GroupRecord,
   groupRecordSchema,
   newRun,
   type RunRecord,
+  type RunStatus,
   statusOfGroups,
 } from './runRecord.ts';
-import type { RunStore } from './runStore.ts';
+import { asShown, type RunStore, storedAs } from './runStore.ts';
 
-/** What the orchestration of a manual run is started with; its instance id is the run's id. */
+/** The part of the Durable Functions client that runs need. */
+export interface Orchestrations {
+  startNew(orchestratorName: string, options: { instanceId: string; input: unknown }): Promise<string>;
+  /** Rejects if there is no such instance. */
+  getStatus(instanceId: string): Promise<unknown>;
+  /** Schedules nothing more; an activity that is under way goes on. Rejects if there is no such instance. */
+  terminate(instanceId: string, reason: string): Promise<unknown>;
+}
+
+/** A person's request for a run. */
+export interface RunRequest {
+  dryRun: boolean;
+  /** Absent: all of the job's groups. */
+  groups?: readonly string[] | undefined;
+  /** Id of an ended or abandoned run whose unfinished groups are to be done now. */
+  resume?: string | undefined;
+  idempotencyKey?: string | undefined;
+  /** Running runs of the job beside which another is begun, at most. Absent: any number. */
+  mostOpen?: number;
+  /** The request, of a job that takes one. Nobody goes on with such a run, so it is tried until it is done. */
+  request?: RunRecord['request'];
+}
+
+export type StartedRun =
+  /** `created`: this call did; otherwise an earlier one with the same key had. */
+  | { kind: 'started'; runId: string; groups: readonly string[]; status: RunStatus; created: boolean }
+  /** The idempotency key stands for a run with another request. */
+  | { kind: 'otherRequest'; runId: string }
+  | { kind: 'tooManyOpen'; open: number }
+  | { kind: 'bad'; field: 'groups' | 'resume'; error: string };
+
+interface StartRunParts {
+  job: Job;
+  runs: RunStore;
+  orchestrations: Orchestrations;
+  instance: Pick<Instance, 'clock' | 'telemetry'>;
+}
+
+/** Starts a manual run of a job. The same idempotency key stands for the same run, however often it is sent. */
+export function startRun(parts: StartRunParts, request: RunRequest): Promise<StartedRun> {
+  const attributes = { 'job.name': parts.job.name, 'run.trigger': 'manual' };
+  return inSpan(
+    'start run',
+    { attributes },
+    () => start(parts, request),
+    (started) =>
+      started.kind === 'started' ? { attributes: { 'run.id': started.runId } } : { failed: started.kind },
+  );
+}
+
+async function start(
+  { job, runs, orchestrations, instance }: StartRunParts,
+  request: RunRequest,
+): Promise<StartedRun> {
+  const { dryRun, request: asked, resume } = request;
+  const { clock } = instance;
+  const chosen = await chooseGroups(job, { runs, instance }, request);
+  if (chosen.kind === 'bad') return chosen;
+  const { groups } = chosen;
+  const runId = runIdFor(job.name, request.idempotencyKey);
+  const plain: ManualRun = { job: job.name, runId, groups, dryRun, ...activeTrace() };
+  const run = asked === undefined ? plain : { ...plain, untilDone: true };
+  const at = new Date(clock.now()).toISOString();
+  const record = { ...newManualRun(run, at, asked), ...(resume === undefined ? {} : { resumes: resume }) };
+  const open = await openBeside(runId);
+  const isFull = open >= (request.mostOpen ?? Number.POSITIVE_INFINITY);
+  if (isFull && (await runs.read(job.name, runId)) === undefined) return { kind: 'tooManyOpen', open };
+  const created = await runs.create(record);
+  const stored = created ? record : await runs.read(job.name, runId);
+  if (stored !== undefined && !isSameRequest(stored, record)) return { kind: 'otherRequest', runId };
+  // Even if the record was there: the process that created it may have died before this.
+  if (stored?.status === 'running') await ensureStarted(orchestrations, run);
+  const { status } = asShown(stored ?? record, clock.now());
+  return { kind: 'started', runId, groups, status, created };
+
+  /** Runs of the job that are at work, besides one; 0 if the store does not say. Only `mostOpen` needs them. */
+  async function openBeside(id: string): Promise<number> {
+    if (request.mostOpen === undefined) return 0;
+    try {
+      const { items } = await runs.list({
+        job: job.name,
+        ...storedAs('running', clock.now()),
+        pageSize: 100,
+      });
+      return items.filter((run) => run.id !== id).length;
+    } catch {
+      instance.telemetry.count(metric.runReportFailed, { job: job.name });
+      return 0;
+    }
+  }
+}
+
+async function chooseGroups(
+  job: Job,
+  { runs, instance }: { runs: RunStore; instance: Pick<Instance, 'clock' | 'telemetry'> },
+  { groups, resume }: RunRequest,
+): Promise<{ kind: 'groups'; groups: string[] } | Extract<StartedRun, { kind: 'bad' }>> {
+  const unknown = groups?.find((group) => !job.groups.includes(group));
+  if (unknown !== undefined) {
+    const error = `expected some of ${job.groups.join(', ')}, got "${unknown}"`;
+    return { kind: 'bad', field: 'groups', error };
+  }
+  if (resume === undefined) return { kind: 'groups', groups: [...(groups ?? job.groups)] };
+  const before = await runs.read(job.name, resume);
+  if (before === undefined) return badResume(`there is no run "${resume}" of ${job.name}`);
+  if (asShown(before, instance.clock.now()).status === 'running')
+    return badResume(`run "${resume}" has not ended`);
+  const unfinished = Object.entries(before.groups).filter(([, { status }]) => status !== 'completed');
+  // A process that died right after it had created the record said nothing of any group.
+  const some = Object.keys(before.groups).length === 0 ? job.groups : unfinished.map(([group]) => group);
+  const names = some.filter((group) => groups?.includes(group) ?? true);
+  if (names.length === 0) return badResume(`run "${resume}" has no unfinished group`);
+  return { kind: 'groups', groups: names };
+}
+
+function badResume(error: string): Extract<StartedRun, { kind: 'bad' }> {
+  return { kind: 'bad', field: 'resume', error };
+}
+
+/** Starts the orchestration of a run unless it is there; of two callers at the same time one starts it. */
+async function ensureStarted(orchestrations: Orchestrations, run: ManualRun): Promise<void> {
+  const isThere = () =>
+    orchestrations.getStatus(run.runId).then(
+      () => true,
+      () => false,
+    );
+  if (await isThere()) return;
+  try {
+    await orchestrations.startNew(runJobOrchestrator, { instanceId: run.runId, input: run });
+  } catch (error) {
+    if (!(await isThere())) throw error;
+  }
+}
+
+function isSameRequest(one: RunRecord, other: RunRecord): boolean {
+  const of = ({ groups, ...run }: RunRecord) => [
+    Object.keys(groups).toSorted(),
+    run.dryRun,
+    run.request,
+    run.resumes,
+  ];
+  return isDeepStrictEqual(of(one), of(other));
+}
+
+/** Input of the orchestration of a manual run; its instance id is the run's id. */
 export interface ManualRun {
   job: string;
   runId: string;
@@ -37,9 +184,10 @@ const groupTaskSchema = z.object({
   dryRun: z.boolean(),
   traceparent: z.string().exactOptional(),
 });
+
 export type GroupTask = z.infer<typeof groupTaskSchema>;
 
-/** How long an activity waits for a lease that a run of the timer has, in milliseconds; the orchestration then waits on. */
+/** Wait of an activity for a lease that a run of the timer has (ms); the orchestration then waits on. */
 const leaseWaitMs = 20_000;
 
 /** The run id that an idempotency key stands for: the same key of the same job, the same run. */
@@ -104,7 +252,7 @@ export async function runManualGroup(
   const report = (record: GroupRecord) =>
     runs.updateGroup({ job: name, runId }, group, record, new Date(clock.now()).toISOString());
   // A dry run repeats all of its work, and counts it again.
-  const countedBefore = async (): Promise<Counts> =>
+  const countedBefore = async (): Promise<RunCounts> =>
     dryRun ? {} : countsOf(job, { runs, telemetry }, { runId, group });
   try {
     await using lease = await locks.acquire(
@@ -119,7 +267,6 @@ export async function runManualGroup(
       signal: budget.signal,
       request: told?.request,
       before,
-      resumable: !dryRun,
       traceparent,
     };
     const record = await runGroup({ job, group, runId, dryRun, lease, ...options }, { instance, report });
@@ -140,7 +287,7 @@ export async function runManualGroup(
     return record;
   }
 
-  /** Where a piece may be in hand the record stays as it is, and only shows a sign of life. */
+  /** Shows a sign of life. The record of a piece in hand stays as it is. */
   async function tell(record: GroupRecord): Promise<void> {
     const told = job.keepsPiece === true ? (await runs.read(name, runId))?.groups[group] : undefined;
     await report(told ?? record);
@@ -168,19 +315,14 @@ export async function answerUnlessStopping<T>(group: Promise<T>): Promise<T> {
   }
 }
 
-/**
- * What the run has done in a group before: in a process that died, or whose answer was lost. The record may lack what came
- * after its last report; the job knows better if it keeps count with its work.
- */
+/** Counts of the group's last report: by a process that died, or whose answer was lost. */
 async function countsOf(
   job: Job,
   { runs, telemetry }: Pick<ManualRunParts, 'runs'> & Pick<Instance, 'telemetry'>,
   { runId, group }: { runId: string; group: string },
-): Promise<Counts> {
+): Promise<RunCounts> {
   try {
-    const known = (await runs.read(job.name, runId))?.groups[group];
-    if (known === undefined || known.status === 'pending') return {};
-    return atLeast(known.counts, (await job.done?.(group, runId, { resumes: true })) ?? {});
+    return (await runs.read(job.name, runId))?.groups[group]?.counts ?? {};
   } catch {
     // Records are for people: the work is done without them too.
     telemetry.count(metric.runReportFailed, { job: job.name });

@@ -1,6 +1,6 @@
 import { type OrchestrationContext, RetryOptions, type Task } from 'durable-functions';
 import { errorText } from '../platform/errorText.ts';
-import type { Counts } from './job.ts';
+import type { RunCounts } from './job.ts';
 import type { GroupTask, ManualRun } from './manualRun.ts';
 import { addCounts, type GroupRecord, groupRecordSchema } from './runRecord.ts';
 
@@ -9,7 +9,7 @@ export const runJobOrchestrator = 'runJob';
 export const runGroupActivity = 'runJobGroup';
 export const endRunActivity = 'endJobRun';
 
-/** How often a group is tried whose lease is held elsewhere, and how long the run waits in between. */
+/** Tries of a group whose lease is held elsewhere, and the pause in between (ms). */
 const maxSkips = 30;
 const skipWaitMs = 5_000;
 
@@ -56,9 +56,9 @@ export function* orchestrateRun(context: OrchestrationContext): Generator<Task, 
     return status === 'skipped' || (untilDone && status !== 'completed');
   }
 
-  function progress(): { done: number; of: number; counts: Counts } {
+  function progress(): { done: number; of: number; counts: RunCounts } {
     const settled = [...records.values()].filter(({ status }) => status !== 'skipped');
-    const counts = settled.reduce<Counts>((sum, record) => addCounts(sum, record.counts), {});
+    const counts = settled.reduce<RunCounts>((sum, record) => addCounts(sum, record.counts), {});
     return { done: settled.length, of: groups.length, counts };
   }
 }

@@ -5,7 +5,7 @@ import type { Instance } from '../platform/instance.ts';
 import { TimeIsUp } from '../platform/stopping.ts';
 import { metric } from '../platform/telemetry.ts';
 import { inSpan, type SpanEnd } from '../platform/tracing.ts';
-import { type Counts, type Job, OnHold, Pause, type Processed } from './job.ts';
+import { Idle, type Job, type Processed, type RunCounts } from './job.ts';
 import { addCounts, type GroupRecord } from './runRecord.ts';
 
 /** Minimum milliseconds between two reports of a group. Records are for people; the work does not need them. */
@@ -32,7 +32,6 @@ export async function runGroup(
     signal,
     request,
     before = {},
-    resumable = false,
     traceparent,
   }: {
     job: Job;
@@ -42,10 +41,8 @@ export async function runGroup(
     lease: Lease;
     signal?: AbortSignal;
     request?: unknown;
-    /** How far the group of this run had come in a process that was stopped or died. */
+    /** Progress of the group in a process that was stopped or died. */
     before?: Partial<Pick<GroupRecord, 'counts' | 'inHand'>>;
-    /** Another process can go on with this run. */
-    resumable?: boolean;
     /** The trace of the run, if that began elsewhere. */
     traceparent?: string | undefined;
   },
@@ -53,7 +50,7 @@ export async function runGroup(
 ): Promise<GroupRecord> {
   const { clock, telemetry } = instance;
   const owner = { lockOwner: instance.name, fence: lease.fence };
-  let counts: Counts = before.counts ?? {};
+  let counts: RunCounts = before.counts ?? {};
   let failure: string | undefined;
   let reportedAt = Number.NEGATIVE_INFINITY;
   let unfinished: Pick<GroupRecord, 'inHand'> = {};
@@ -90,12 +87,7 @@ export async function runGroup(
           if (!goOn) return { status: 'failed', ...owner, counts, reason: 'the run was ended' };
           reportedAt = clock.monotonic();
         }
-        if (piece instanceof OnHold) {
-          const { reason } = piece;
-          if (failure !== undefined) return { status: 'failed', ...owner, counts, reason: failure };
-          return { status: 'partial', ...owner, counts, reason };
-        }
-        if (piece instanceof Pause) {
+        if (piece instanceof Idle) {
           await pause(piece);
           continue;
         }
@@ -106,7 +98,6 @@ export async function runGroup(
               group,
               instance: instance.name,
               lease,
-              resumable,
               request,
               again: piece === before.inHand,
             });
@@ -114,6 +105,11 @@ export async function runGroup(
         unfinished = {};
         failure ??= done.failed;
         if (done.lost !== undefined) return { status: 'lost', ...owner, counts, reason: done.lost };
+        if (done.held !== undefined) {
+          lease.assertHeld();
+          if (failure !== undefined) return { status: 'failed', ...owner, counts, reason: failure };
+          return { status: 'partial', ...owner, counts, reason: done.held };
+        }
         if (done.stop !== undefined) {
           // A process that stood still loses its connections and its lease: then the lease is the reason.
           lease.assertHeld();
@@ -137,11 +133,11 @@ export async function runGroup(
 
   /** Only JSON comes back from a record; what is to be waited for is no work. */
   function inHand(piece: unknown): Pick<GroupRecord, 'inHand'> {
-    const keep = job.keepsPiece === true && !dryRun && !(piece instanceof Pause || piece instanceof OnHold);
+    const keep = job.keepsPiece === true && !dryRun && !(piece instanceof Idle);
     return keep ? { inHand: z.json().parse(piece) } : {};
   }
 
-  async function pause({ ms }: Pause): Promise<void> {
+  async function pause({ ms }: Idle): Promise<void> {
     // Cut short if the group is to stop: the next look at the signal says why.
     await clock.sleep(ms, signal).catch(() => {});
   }

@@ -1,7 +1,13 @@
+import { z } from 'zod';
+import { formatVersion } from '../documents/storedDocuments.ts';
+import { activeTrace } from '../platform/tracing.ts';
+import type { RunCounts } from './job.ts';
+
 /**
  * The record of one run of a job, and its states:
  *
- *   running ──► completed | failed | cancelled | abandoned (its process died: abandoned.ts)
+ *   running ──► completed | failed | cancelled
+ *      └── no sign of life for too long: shown as abandoned
  *
  * A group of it: pending ──► running ──► completed | partial (time was up, or on hold)
  *                                            | skipped (held elsewhere) | lost (its lease) | failed
@@ -11,15 +17,10 @@
  *
  * A partial group has done nothing wrong, and the next run goes on where it ended: its run has completed.
  *
- * The run that created the record moves it, and a person may cancel it (cancelRun.ts); every write requires that it is still
+ * The run that created the record moves it, and a person may cancel it (`cancelRun`); every write requires that it is still
  * running. A run of the timer that found nothing to do leaves no record: with a tick every few minutes such records would
  * bury the others.
  */
-import { z } from 'zod';
-import { formatVersion } from '../documents/storedDocuments.ts';
-import { traceIdOf } from '../platform/traceparent.ts';
-import { activeTrace } from '../platform/tracing.ts';
-import type { Counts } from './job.ts';
 
 export const runStatuses = ['running', 'completed', 'failed', 'cancelled', 'abandoned'] as const;
 export type RunStatus = (typeof runStatuses)[number];
@@ -31,7 +32,7 @@ export const groupRecordSchema = z.object({
   counts: z.record(z.string(), z.number()),
   /** The piece of work that is being done, of a job that keeps it (job.ts). */
   inHand: z.json().exactOptional(),
-  /** Why it is partial, was skipped, lost or failed. */
+  /** Reason if it is partial, was skipped, lost or failed. */
   reason: z.string().exactOptional(),
 });
 export type GroupRecord = z.infer<typeof groupRecordSchema>;
@@ -51,7 +52,7 @@ export const runRecordSchema = z.object({
   lockOwner: z.string().exactOptional(),
   fence: z.number().exactOptional(),
   groups: z.record(z.string(), groupRecordSchema),
-  /** What was asked for, of a job that takes a request. */
+  /** The request, of a job that takes one. */
   request: z.json().exactOptional(),
   /** Id of the ended run whose unfinished groups these are. */
   resumes: z.string().exactOptional(),
@@ -76,7 +77,7 @@ export function newRun(
   };
 }
 
-/** Whether a group has not said how it ended. */
+/** True until a group has reported its end. */
 export function isOpen({ status }: GroupRecord): boolean {
   return status === 'pending' || status === 'running';
 }
@@ -97,67 +98,10 @@ export function groupsOf({ status, groups }: Pick<RunRecord, 'status' | 'groups'
   }
 }
 
-/** A run as the outside sees it. */
-export interface RunView {
-  runId: string;
-  job: string;
-  trigger: RunRecord['trigger'];
-  status: RunStatus;
-  dryRun: boolean;
-  startedAt: string;
-  completedAt: string | null;
-  heartbeatAt: string;
-  lockOwner: string | null;
-  fence: number | null;
-  counts: Counts;
-  groups: Record<string, Omit<GroupRecord, 'inHand'>>;
-  /** What was asked for, of a job that takes a request; else null. */
-  request: RunRecord['request'] | null;
-  /** 32 hex digits, if the run was traced. */
-  traceId: string | null;
-  reason: string | null;
-}
-
-export function runView(record: RunRecord): RunView {
-  const { id, completedAt = null, lockOwner = null, fence = null, reason = null, request = null } = record;
-  const { job, trigger, status, dryRun, startedAt, heartbeatAt } = record;
-  const groups = groupsOf(record);
-  const counts = Object.values(groups).reduce<Counts>((sum, group) => addCounts(sum, group.counts), {});
-  return {
-    runId: id,
-    job,
-    trigger,
-    status,
-    dryRun,
-    startedAt,
-    completedAt,
-    heartbeatAt,
-    lockOwner,
-    fence,
-    counts,
-    groups: Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, withoutPiece(group)])),
-    request,
-    traceId: traceIdOf(record.traceparent) ?? null,
-    reason,
-  };
-}
-
-/** What a piece holds is for the run that goes on with it. */
-function withoutPiece(group: GroupRecord): Omit<GroupRecord, 'inHand'> {
-  const { inHand: _, ...rest } = group;
-  return rest;
-}
-
-export function addCounts(a: Counts, b: Counts): Counts {
+export function addCounts(a: RunCounts, b: RunCounts): RunCounts {
   const sum: Record<string, number> = { ...a };
   for (const [name, count] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + count;
   return sum;
-}
-
-/** The larger of two counts, by name: each may lack some of the work, and neither has more. */
-export function atLeast(some: Counts, others: Counts): Counts {
-  const larger = Object.entries(others).map(([name, count]) => [name, Math.max(count, some[name] ?? 0)]);
-  return { ...some, ...Object.fromEntries(larger) };
 }
 
 /** The status of a run, given its groups. */
@@ -170,4 +114,25 @@ export function statusOfGroups(groups: readonly GroupRecord[]): {
   if (bad !== undefined) return { status: 'failed', reason: reasonOf(bad) };
   const partial = groups.find(({ status }) => status === 'partial');
   return { status: 'completed', ...(partial === undefined ? {} : { reason: reasonOf(partial) }) };
+}
+
+/**
+ * Silence of a run whose process must have died (ms). It is shown as abandoned, and as running again should it report once more.
+ * A run at work reports every two seconds, and a claim that meets a store in
+ * trouble takes some fourteen. The groups of a manual run are handed to another host if theirs dies, which takes Durable
+ * Functions up to five minutes where host.json does not say less (`workItemQueueVisibilityTimeout`), so that run gets a
+ * minute more.
+ */
+export const silentMs = { timer: 120_000, manual: 360_000 } as const;
+
+/** True if the run has shown no sign of life for too long at `now` (milliseconds). */
+export function isAbandoned(
+  { status, trigger, heartbeatAt }: Pick<RunRecord, 'status' | 'trigger' | 'heartbeatAt'>,
+  now: number,
+): boolean {
+  return status === 'running' && now - Date.parse(heartbeatAt) > silentMs[trigger];
+}
+
+export function silence({ heartbeatAt }: Pick<RunRecord, 'heartbeatAt'>): string {
+  return `no sign of life since ${heartbeatAt}`;
 }

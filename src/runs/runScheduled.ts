@@ -6,7 +6,6 @@ import type { InstanceOptions } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import { metric, noTelemetry } from '../platform/telemetry.ts';
 import { inSpan } from '../platform/tracing.ts';
-import { closeAbandoned, countTakenOver, runningRuns } from './abandoned.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
 import { type GroupRecord, newRun, type RunStatus, statusOfGroups } from './runRecord.ts';
@@ -22,23 +21,21 @@ export interface ScheduledRunParts {
   runs: RunStore;
   instance: InstanceOptions;
   /**
-   * How long a tick may go on, in milliseconds; Infinity: until its work is done. Default: 9.5 minutes, since Azure Functions
+   * Time limit of a tick (ms); Infinity: until its work is done. Default: 9.5 minutes, since Azure Functions
    * ends a process whose function takes longer than 10.
    */
   limitMs?: number;
 }
 
-/** How a tick of the timer ended. */
+/** End of a tick of the timer. */
 export interface ScheduledRun {
   runId: string;
   groups: Record<string, GroupRecord>;
-  /** Why its record is missing, or says that it is still running, although the work was done. */
-  unrecorded?: string;
 }
 
 /**
  * One tick of a job's timer: works through every group whose lease is free, side by side, and skips those that another
- * instance has. It closes the records of runs whose process has died. The run record is created with the first thing to do. The tick ends after `limitMs` at the
+ * instance has. The run record is created with the first thing to do. The tick ends after `limitMs` at the
  * latest; the next one has what is left.
  *
  * @throws an error with the reason of a failed group, because the platform counts failed executions by that. A run that
@@ -65,39 +62,30 @@ async function runTick(
   using budget = timeBudget(clock, signal, limitMs);
   const started = clock.monotonic();
   let created: Promise<boolean> | undefined;
-  let unrecorded: string | undefined;
-  const running = runningRuns({ runs, instance }, job);
-  const closing = running.then((open) => closeAbandoned({ runs, instance }, job, open));
   const outcomes = await Promise.all(
     job.groups.map(async (group) => [group, await recordOf(group)] as const),
   );
   const groups = Object.fromEntries(outcomes);
   const { status: came, reason } = statusOfGroups(Object.values(groups));
   let status: RunStatus = came;
-  // A record that could not be created may be there after all: perhaps only the answer was lost.
-  if (created !== undefined || unrecorded !== undefined) {
+  if (created !== undefined) {
     const at = new Date(clock.now()).toISOString();
     try {
       const key = { job: job.name, runId };
       const ended = await runs.end(key, { status, at, ...(reason === undefined ? {} : { reason }) });
       // Somebody ended it before; or this is the echo of our own end, whose answer was lost.
       if (!ended) status = (await runs.read(key.job, runId))?.status ?? status;
-      unrecorded = undefined;
-    } catch (error) {
+    } catch {
+      // The record shows the run as abandoned, after a while.
       telemetry.count(metric.runReportFailed, { job: job.name });
-      unrecorded ??= `its record could not be ended: ${errorText(error)}`;
     }
   }
-  await closing;
   telemetry.count(metric.runEnded, { job: job.name, trigger: 'timer', status });
   for (const [group, ended] of outcomes)
     telemetry.count(metric.runGroupEnded, { job: job.name, group, status: ended.status });
   telemetry.record(metric.runMs, clock.monotonic() - started, { job: job.name });
-  if (status === 'failed') {
-    const also = unrecorded === undefined ? '' : ` (and ${unrecorded})`;
-    throw new RunFailed(`run ${runId} of ${job.name} failed: ${reason}${also}`);
-  }
-  return { runId, groups, ...(unrecorded === undefined ? {} : { unrecorded }) };
+  if (status === 'failed') throw new RunFailed(`run ${runId} of ${job.name} failed: ${reason}`);
+  return { runId, groups };
 
   /** If the group's lease cannot be had, the other groups go on. */
   async function recordOf(group: string): Promise<GroupRecord> {
@@ -113,7 +101,6 @@ async function runTick(
     const lease = await locks.tryAcquire(jobLockKey(job.name, group), owner);
     if (lease === null) return { status: 'skipped', counts: {}, reason: 'held elsewhere' };
     await using held: Lease = lease;
-    for (const open of await running) await countTakenOver({ runs, instance }, job, group, open);
     return await runGroup(
       { job, group, runId, dryRun: false, lease: held, signal: budget.signal },
       { instance, report: (record) => report(group, record) },
@@ -126,11 +113,9 @@ async function runTick(
     if (idle && created === undefined) return true;
     created ??= create().catch((error: unknown) => {
       created = undefined;
-      unrecorded = `its record could not be created: ${errorText(error)}`;
       throw error;
     });
     await created;
-    unrecorded = undefined;
     return runs.updateGroup({ job: job.name, runId }, group, record, new Date(clock.now()).toISOString());
   }
 

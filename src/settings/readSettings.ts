@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 import { longestTimeoutMs } from '../paying/payingPolicy.ts';
 import { mostBatch } from '../paying/paymentBatch.ts';
-import { isLiveKey } from '../paying/stripe/stripeClient.ts';
+import { isLiveKey } from '../stripe/stripeClient.ts';
 import { isLoopback } from './addresses.ts';
 import { clientId, cosmosConnection, serviceBusConnection, storageConnection } from './connections.ts';
 import { type Env, withoutBlanks } from './environment.ts';

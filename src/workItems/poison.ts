@@ -1,5 +1,5 @@
 /**
- * What becomes of a work item that fails at every delivery, as a record:
+ * The record of a work item that failed at every delivery:
  *
  *   poison ──redrive (a person, through ops)──► redriven
  *      └─────discard (a person, with a reason)──► discarded
@@ -11,12 +11,11 @@
  * delivery takes none of the others with it.
  */
 import { z } from 'zod';
-import { StoreAway } from '../documents/storeAway.ts';
+import { StoreAway } from '../documents/documentStore.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
-import type { SendAgain } from './nextTry.ts';
-import { isNotNow, NotNow } from './notNow.ts';
+import { isNotNow, NotNow, type SendAgain } from './nextTry.ts';
 import { sendOnce } from './sendOnce.ts';
 import { afresh, itemsOf, readWorkItem, type Stage, type WorkItem, workItemSchema } from './workItem.ts';
 
@@ -32,7 +31,7 @@ export const poisonSchema = z.object({
 });
 export type PoisonItem = z.infer<typeof poisonSchema>;
 
-/** Where failures and poison records are kept. All methods may reject with `StoreAway`. */
+/** Keeps failures and poison records. All methods may reject with `StoreAway`. */
 export interface PoisonStore {
   keepFailure(item: WorkItem, failure: { error: string; at: string }): Promise<void>;
   /** The error of the last failed delivery, if it was kept. */
@@ -43,9 +42,9 @@ export interface PoisonStore {
   list(limit: number, behind?: string): Promise<PoisonItem[]>;
   /** Those of these that wait. */
   find(ids: readonly string[]): Promise<PoisonItem[]>;
-  /** How many wait for a decision. */
+  /** Number of records that wait for a decision. */
   waiting(): Promise<number>;
-  /** Whether the record still waits and is as it was read. */
+  /** True if the record still waits and is as it was read. */
   isUnchanged(item: PoisonItem): Promise<boolean>;
   /** Marks a record as sent again at `at`, if it is still as it was read. */
   markRedriven(item: PoisonItem, at: string): Promise<void>;
@@ -58,17 +57,16 @@ const unreadable = '(unreadable)';
 const idPrefix = 'poison:';
 const longestReason = 1_000;
 /**
- * How long one delivery tries to record while the store is away, in milliseconds, and after how long the message comes
- * again. After five failures nothing would ever look at it again, so it does not fail: a copy takes its place.
+ * Time for which one delivery tries to record while the store is away, and delay until the message comes again (ms). After five failures nothing would ever look at it again, so it does not fail: a copy takes its place.
  */
 const longestRecordingMs = 120_000;
 const recordAgainMs = 120_000;
-/** How long it tries if the queue does not take the copy either, in milliseconds: a function may run for ten minutes. */
+/** Time for which it tries if the queue does not take the copy either (ms): a function may run for ten minutes. */
 const longestDeliveryMs = 480_000;
 /** Milliseconds between the tries: 1 s, 2 s, 4 s … 30 s. */
 const backoff = { base: 1_000, cap: 30_000 };
 
-/** Whether an id is that of a poison record. */
+/** True for the id of a poison record. */
 export function isPoisonId(id: string): boolean {
   return id.startsWith(idPrefix);
 }
@@ -150,7 +148,7 @@ export function poisonItems({
     },
   };
 
-  /** Why the queue did not take a copy of the message; undefined if it has one. */
+  /** The error if the queue did not take a copy of the message; undefined if it has one. */
   async function notPutBack(message: unknown): Promise<{ error: unknown } | undefined> {
     try {
       await putBackOnce(message, recordAgainMs);

@@ -1,12 +1,12 @@
 /**
- * What becomes of the work items of one message:
+ * The way of the work items of one message:
  *
  *   done ──► its effect is recorded with those of the others
  *   not now, or of a newer release ──► sent again later, together with the others like it
  *   not begun within a minute ──► sent again at once, together with the others like it
  *   any other failure ──► sent again alone; from there on it goes the way of a single work item
  *
- * What is sent again is sent before the effects are recorded: the record says that every item has been dealt with. A process
+ * Retries are sent before the effects are recorded: the record says that every item has been dealt with. A process
  * that dies before it leaves the whole message to be done again, which is why only stages without a lease record their
  * effects here. Those with a lease record each on its own, under that lease.
  */
@@ -15,19 +15,28 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { type Lease, noLease } from '../locking/index.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
-import type { Done, Effects, RecordedEffect } from './effects.ts';
 import { countPostponed, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
-import { type ReadWorkItem, readWorkItem, type Stage, workItemMessages } from './workItem.ts';
-import { inItemSpan, traceparentOf, withTrace } from './workItemTrace.ts';
+import {
+  type Done,
+  type Effects,
+  inItemSpan,
+  type ReadWorkItem,
+  type RecordedEffect,
+  readWorkItem,
+  type Stage,
+  traceparentOf,
+  withTrace,
+  workItemMessages,
+} from './workItem.ts';
 
 /** Work items of one stage that this process does at the same time, over all messages: more would only wait for storage. */
 const sideBySide = 16;
-/** How long a message may begin work items, in milliseconds: well within the time of a function, however slow each is. */
+/** Time for which a message may begin work items (ms): well within the time of a function, however slow each is. */
 const mostBeginningMs = 60_000;
-/** How long a failed work item waits before it is tried alone, in milliseconds: as long as after a failed delivery. */
+/** Delay before a failed work item is retried alone (ms): as long as after a failed delivery. */
 const aloneAfterMs = 10_000;
 
-/** What came of one work item. */
+/** Outcome of one work item. */
 type Tried =
   | { kind: 'done'; message: unknown; done: Done }
   /** Its effect is recorded on its own. */

@@ -1,5 +1,24 @@
+import { type Lease, type Locks, noLease, workItemLockKey } from '../locking/index.ts';
+import { systemClock } from '../platform/clock.ts';
+import type { InstanceOptions } from '../platform/instance.ts';
+import { metric, noTelemetry } from '../platform/telemetry.ts';
+import { countPostponed, nextTry, type SendAgain } from './nextTry.ts';
+import type { PoisonItems } from './poison.ts';
+import { createProcessSeveral } from './processSeveral.ts';
+import { sendOnce } from './sendOnce.ts';
+import {
+  type Effects,
+  inItemSpan,
+  inMessageSpan,
+  itemsOf,
+  type ReadWorkItem,
+  type RecordedEffect,
+  readWorkItem,
+  type Stage,
+} from './workItem.ts';
+
 /**
- * What becomes of one work item:
+ * The way of one work item:
  *
  *   tried ──not now──► sent again (after 10 s … 10 min) ──► tried … for as long as it takes
  *     │  └──refused itself, for a day already──► the queue's last deliveries ──► poison
@@ -10,19 +29,8 @@
  * done now is sent again, to appear later, and the message at hand is done with. A process that dies between the two leaves
  * two copies, and so does a lost answer: each finds the recorded effect, or waits for the other's lease (sendOnce.ts).
  */
-import { type Lease, type Locks, noLease, workItemLockKey } from '../locking/index.ts';
-import { systemClock } from '../platform/clock.ts';
-import type { InstanceOptions } from '../platform/instance.ts';
-import { metric, noTelemetry } from '../platform/telemetry.ts';
-import type { Effects, RecordedEffect } from './effects.ts';
-import { countPostponed, nextTry, type SendAgain } from './nextTry.ts';
-import type { PoisonItems } from './poison.ts';
-import { createProcessSeveral } from './processSeveral.ts';
-import { sendOnce } from './sendOnce.ts';
-import { itemsOf, type ReadWorkItem, readWorkItem, type Stage } from './workItem.ts';
-import { inItemSpan, inMessageSpan } from './workItemTrace.ts';
 
-/** How long a work item waits for the one that has the same lease before it goes back to the queue, in milliseconds. */
+/** Wait for another holder of a work item's lease before the item goes back to the queue (ms). */
 const leaseWaitMs = 5_000;
 
 export interface WorkItemParts {
@@ -30,7 +38,7 @@ export interface WorkItemParts {
   effects: Effects;
   locks: Locks;
   sendAgain: SendAgain;
-  /** Where errors are left, for people who look at a poison message. Default: nowhere. */
+  /** Keeps errors for people who look at a dead letter. Default: nothing does. */
   poison?: Pick<PoisonItems, 'noteFailure'>;
   instance: InstanceOptions;
 }
@@ -84,7 +92,7 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
     const owner = { instance: by, job: `work-item:${name}` };
     const key = workItemLockKey(resourceId, name);
     await using lease = read.stage.lease
-      ? await locks.acquire(key, owner, { waitMs: leaseWaitMs, fenced: false, likelyNew: true })
+      ? await locks.acquire(key, owner, { waitMs: leaseWaitMs, fenced: false })
       : noLease(key, owner);
     if (await effects.has(read.item)) return 'doneBefore';
     lease.assertHeld();

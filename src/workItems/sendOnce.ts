@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
+import { isNewer } from '../documents/storedDocuments.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { SendAgain } from './nextTry.ts';
-import { NotNow } from './notNow.ts';
-import { workOf } from './sameWork.ts';
+import { NotNow, type SendAgain } from './nextTry.ts';
+import { afresh, itemsOf } from './workItem.ts';
 
-/** How often what is no longer needed is forgotten, in milliseconds. */
+/** Interval at which old entries are dropped (ms). */
 const forgetEveryMs = 1_000;
 
-/** How much the two clocks of a process may differ over one delay, in milliseconds, for it to be sure of the time. */
+/** Difference of the two clocks of a process over one delay up to which it is sure of the time (ms). */
 const clocksDifferMs = 1_000;
 
 /** By how much a queue may show a message too early, in milliseconds: it counts in whole seconds. */
@@ -22,14 +22,14 @@ const shortestWindowMs = 30_000;
 const longestWindowMs = 300_000;
 
 interface Failed {
-  /** When the first send of this window failed, on the monotonic clock. */
+  /** Time of the first failed send of this window, on the monotonic clock. */
   since: number;
   count: number;
   windowMs: number;
 }
 
 interface Sent {
-  /** When it was sent, on the monotonic and on the wall clock. */
+  /** Time of the send, on the monotonic and on the wall clock. */
   at: number;
   wallAt: number;
   delayMs: number;
@@ -113,4 +113,15 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
     for (const [name, { since, windowMs }] of failed)
       if (since + windowMs + longestWindowMs <= now) failed.delete(name);
   }
+}
+
+/**
+ * The request of a message, as text: the same for all its copies, whatever they tell of earlier tries. A message of a newer
+ * release is taken as it is. Pure.
+ */
+export function workOf(message: unknown): string {
+  const items = itemsOf(message);
+  if (items !== undefined) return JSON.stringify(items.map(workOf));
+  const text = JSON.stringify(message);
+  return isNewer(message) ? text : afresh(text);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isNewer, NewerVersion, tolerantObject } from '../documents/storedDocuments.ts';
-import { withTrace } from './workItemTrace.ts';
+import { inSpan } from '../platform/tracing.ts';
 
 /**
  * Bytes of a resource's id. It is a partition key of Cosmos DB, which takes 2,048
@@ -25,7 +25,7 @@ export const workItemSchema = tolerantObject({
   /** Tells apart what a stage does several times for one resource; absent if it does it once. */
   occasion: z.string().min(1).max(200).exactOptional(),
   input: z.record(z.string(), z.json()),
-  /** How often it could not be done yet, since when, and since when it has been refused itself (ISO 8601); absent at first. */
+  /** Failed tries, the time of the first, and the time from which it has been refused itself (ISO 8601); absent at first. */
   retry: tolerantObject({
     tries: z.int().min(1),
     since: z.iso.datetime(),
@@ -139,7 +139,7 @@ function describe({ path, message }: { path: PropertyKey[]; message: string }): 
   return path.length === 0 ? message : `${path.join('.')}: ${message}`;
 }
 
-/** What a stage's handler gets besides its input. */
+/** Context of a stage's handler. */
 export interface StageContext {
   resourceId: string;
   /** The work item's; absent for a stage that runs once for a resource. */
@@ -155,15 +155,15 @@ export interface StageContext {
 /** A stage of queued work. Its effect is recorded, so a message that comes twice takes effect once. */
 export interface Stage {
   readonly name: string;
-  /** Whether it runs under the lease of its work item. */
+  /** True if it runs under the lease of its work item. */
   readonly lease: boolean;
   /** Parses the input and runs the handler; the result is the recorded effect. */
   run(input: unknown, context: StageContext): Promise<Effect>;
-  /** Whether the input is what the stage takes; the problems in words, one per field. */
+  /** Checks the input; returns the problems in words, one per field. */
   check(input: unknown): string[];
 }
 
-/** What a stage has done, as it is recorded: small, and enough to find it again. */
+/** Effect of a stage as it is recorded: small, and enough to find it again. */
 export type Effect = Record<string, string | number | boolean>;
 
 /**
@@ -189,4 +189,48 @@ export function defineStage<Input extends z.ZodType>(stage: {
       return parsed.error.issues.map(({ path, message }) => `input.${path.join('.')}: ${message}`);
     },
   };
+}
+
+/** The traceparent in a message, of one work item or of several. Undefined if there is none. */
+export function traceparentOf(message: unknown): string | undefined {
+  if (typeof message !== 'object' || message === null || !('traceparent' in message)) return undefined;
+  return typeof message.traceparent === 'string' ? message.traceparent : undefined;
+}
+
+/** A work item that leaves the message that brought it, with the trace of that message, unless it has one itself. */
+export function withTrace(item: unknown, traceparent: string | undefined): unknown {
+  if (traceparent === undefined || typeof item !== 'object' || item === null) return item;
+  return 'traceparent' in item ? item : { ...item, traceparent };
+}
+
+/** Does a work item in a span: of the trace that it carries, or of the active one. */
+export function inItemSpan<T>(item: WorkItem, work: () => Promise<T>): Promise<T> {
+  const attributes = { 'work_item.stage': item.stage, 'work_item.resource': item.resourceId };
+  return inSpan(`work item ${item.stage}`, { attributes, parent: traceparentOf(item) }, work);
+}
+
+/** Does the work items of a message in a span of the trace that the message carries. */
+export function inMessageSpan<T>(message: unknown, count: number, work: () => Promise<T>): Promise<T> {
+  const start = { attributes: { 'work_item.count': count }, parent: traceparentOf(message) };
+  return inSpan('process work items', start, work);
+}
+
+/** An effect as it is recorded: when it was done (ISO 8601), and by which instance. */
+export type RecordedEffect = Effect & { at: string; by: string };
+
+/** A work item and its effect. */
+export interface Done {
+  item: WorkItem;
+  effect: RecordedEffect;
+}
+
+/** Records effects of work items once: the first record stays, a second one changes nothing. All calls may reject with `StoreAway`. */
+export interface Effects {
+  /** True if the effect of this work item is recorded already. */
+  has(item: WorkItem): Promise<boolean>;
+  record(item: WorkItem, effect: RecordedEffect): Promise<void>;
+  /** True if effects of this message are recorded: then all of its work items have been dealt with. */
+  hasMessage(messageId: string): Promise<boolean>;
+  /** Records effects of work items that came in one message, under its id. */
+  recordMessage(messageId: string, done: readonly Done[]): Promise<void>;
 }

@@ -20,19 +20,16 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   workItems: ['platform', 'documents', 'locking'],
   runs: ['platform', 'documents', 'locking'],
   invoice: generic,
-  intake: [...generic, 'invoice'],
+  intake: [...generic, 'invoice', 'stripe'],
   reporting: [...generic, 'invoice'],
   archive: [...generic, 'invoice'],
-  followUps: [...generic, 'invoice'],
-  paying: [...generic, 'invoice', 'followUps'],
-  tracking: [...generic, 'invoice', 'followUps', 'paying'],
-  refunds: [...generic, 'invoice', 'followUps', 'paying', 'tracking'],
-  claiming: [...generic, 'invoice', 'followUps', 'paying'],
-  corrections: [...generic, 'invoice', 'followUps', 'paying'],
-  events: [...generic, 'invoice', 'followUps', 'paying', 'tracking'],
-  ops: [...generic, 'invoice', 'intake', 'corrections', 'refunds', 'reporting', 'archive'],
+  paying: [...generic, 'invoice'],
+  stripe: ['platform', 'invoice', 'paying'],
+  claiming: [...generic, 'invoice', 'paying'],
+  after: [...generic, 'invoice', 'paying', 'stripe'],
+  ops: [...generic, 'invoice', 'intake', 'after', 'reporting', 'archive'],
   dashboard: ['platform'],
-  settings: ['platform', 'paying'],
+  settings: ['platform', 'paying', 'stripe'],
   functions: ['payonce.ts', 'platform', 'runs', 'dashboard', 'archive', 'ops'],
   testing: ['platform', 'documents', 'locking', 'outbox'],
   library: [...generic, 'testing'],
@@ -116,10 +113,9 @@ test('one place runs transactions, and the write loop is the only caller but for
       .toSorted();
   expect(using('.items.batch(')).toEqual(['documents/cosmosDocuments.ts']);
   expect(using('documents.transact(')).toEqual([
-    'documents/keepFirst.ts',
     'documents/writeUntilClear.ts',
     'locking/fence.ts',
-    'paying/accountRecord.ts',
+    'paying/accountCheck.ts',
   ]);
 });
 

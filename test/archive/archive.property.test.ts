@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ArchiveBlobs } from '../../src/archive/archiveBlobs.ts';
-import { linesOf } from '../../src/archive/archiveFile.ts';
+import { type ArchiveBlobs, linesOf } from '../../src/archive/archiveFile.ts';
 import { restoreInvoice } from '../../src/archive/restoreInvoice.ts';
 import type { DocumentStore } from '../../src/documents/documentStore.ts';
 import { reversalsOf } from '../../src/invoice/reversals.ts';

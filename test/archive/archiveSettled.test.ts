@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { StoreAway } from '../../src/documents/storeAway.ts';
+import { StoreAway } from '../../src/documents/documentStore.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';

@@ -1,7 +1,6 @@
-import type { ArchiveBlobs } from '../../src/archive/archiveBlobs.ts';
+import type { ArchiveBlobs } from '../../src/archive/archiveFile.ts';
 import { archiveSettled } from '../../src/archive/archiveSettled.ts';
-import { invoiceArchive } from '../../src/archive/invoiceArchive.ts';
-import { withArchive } from '../../src/archive/withArchive.ts';
+import { invoiceArchive, withArchive } from '../../src/archive/restoreInvoice.ts';
 import type { DocumentStore } from '../../src/documents/documentStore.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';

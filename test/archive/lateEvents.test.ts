@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { eventItem } from '../../src/events/eventItems.ts';
-import { paymentEventStage } from '../../src/events/eventStage.ts';
-import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
+import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
 import type { PaymentProvider, RetrievedPayment } from '../../src/paying/paymentProvider.ts';
+import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { emptyProvider } from '../support/emptyProvider.ts';
 import { followUpsForTests } from '../support/payingWorld.ts';

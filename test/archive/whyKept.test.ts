@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lastChange, whyKept } from '../../src/archive/whyKept.ts';
+import { lastChange, whyKept } from '../../src/archive/archiveSettled.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { type RefundStatus, refundStatuses, reversalsOf } from '../../src/invoice/reversals.ts';

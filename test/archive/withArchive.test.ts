@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { InvoiceArchive } from '../../src/archive/invoiceArchive.ts';
-import { withArchive } from '../../src/archive/withArchive.ts';
+import { type InvoiceArchive, withArchive } from '../../src/archive/restoreInvoice.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { archiveWorld } from './archiveWorld.ts';
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { planDue } from '../../src/claiming/planDue.ts';
+import { planDue } from '../../src/claiming/processInvoices.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { createClaimRoom } from '../../src/pacing/claimRoom.ts';
 import { newSchedule } from '../../src/pacing/schedule.ts';
-import { Pause } from '../../src/runs/job.ts';
+import { Idle } from '../../src/runs/job.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { virtualClock } from '../support/virtualClock.ts';
@@ -43,7 +43,7 @@ test('a backlog of a quarter of an hour is claimed once, and never more than is 
     const room = createClaimRoom({ openClaims, pace, clock }, 'charges', policy);
     const plan = planDue({ invoices, clock, room }, { shards: [group], pageSize: 200 });
     for await (const piece of plan) {
-      if (piece instanceof Pause) await clock.sleep(piece.ms);
+      if (piece instanceof Idle) await clock.sleep(piece.ms);
       else if (piece.kind === 'claim') {
         await clock.sleep(20);
         next += piece.invoices.length;

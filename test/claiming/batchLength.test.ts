@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { batchLength } from '../../src/claiming/batchLength.ts';
+import { batchLength } from '../../src/claiming/processInvoices.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { anInvoice } from '../support/anInvoice.ts';

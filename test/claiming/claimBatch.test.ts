@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ClaimingRun, claimBatch } from '../../src/claiming/claimBatch.ts';
-import { noClaims } from '../../src/claiming/planClaims.ts';
+import { type ClaimingRun, claimBatch, noClaims } from '../../src/claiming/claimBatch.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
-import { type Invoice, invoiceSchema, newInvoice } from '../../src/invoice/invoice.ts';
-import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
+import { newStanding } from '../../src/invoice/figures/counters.ts';
+import { type Invoice, invoiceSchema, maxAttempts, newInvoice } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { FencedOut, newFence } from '../../src/locking/fence.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
@@ -58,10 +57,13 @@ function claim(shard: string, page: Invoice[], run: ClaimingRun = aRun()) {
   return claimBatch(parts(), shard, page, run);
 }
 
-/** Creates the fence, so that the first try of a claim is applied. */
+/** Creates the fence and the counters, so that the first try of a claim is applied. */
 async function fenced(shard: string) {
   const { lease } = aRun();
-  await cosmosDocuments(cosmos.containers.invoices).transact(shard, [newFence(lease.key, shard)]);
+  await cosmosDocuments(cosmos.containers.invoices).transact(shard, [
+    newFence(lease.key, shard),
+    { kind: 'create', document: newStanding(shard, clock.now()) },
+  ]);
 }
 
 async function stored(shard: string, page: Invoice[]): Promise<Invoice[]> {
@@ -271,52 +273,4 @@ describe('claimBatch', () => {
     for (const invoice of due) expect(invoice).toMatchObject({ status: 'claimed', attempts: 1 });
     for (const { payment } of due) expect(payment).not.toHaveProperty('unknownSince');
   });
-});
-
-test('a run that can be taken over leaves with its claims what it has done; one that cannot leaves nothing', async () => {
-  const { shard, page } = await dueInvoices(5);
-  const run = { ...aRun(), runId: 'resumable' };
-  const { invoices } = parts();
-  await claim(shard, page.slice(0, 1));
-  expect(await invoices.tallies(run.lease.key, run.runId)).toEqual([]);
-  const first = await claim(shard, page.slice(1, 3), { ...run, done: { counts: {} } });
-  expect(first.tally).toEqual({ runId: run.runId, counts: { claimed: 2, reclaimed: 0, parked: 0 } });
-  // Its process dies here, before it reports. The next one begins with what is stored.
-  const [known] = await invoices.tallies(run.lease.key, run.runId);
-  expect(known).toEqual({ shard, counts: first.tally?.counts });
-  await claim(shard, page.slice(3), { ...run, done: { counts: known?.counts ?? {} } });
-  expect(await invoices.tallies(run.lease.key, run.runId)).toEqual([
-    { shard, counts: { claimed: 4, reclaimed: 0, parked: 0 } },
-  ]);
-});
-
-test('a run that nobody goes on with is counted too, and takes nothing away from one that somebody does', async () => {
-  const { shard, page } = await dueInvoices(3);
-  const resumable = { ...aRun(), runId: 'manual' };
-  const final = { ...aRun(), runId: 'timer' };
-  const { invoices } = parts();
-  const counted = { claimed: 1, reclaimed: 0, parked: 0 };
-  await claim(shard, page.slice(0, 1), { ...resumable, done: { counts: {} } });
-  await claim(shard, page.slice(1, 2), { ...final, done: { counts: {}, final: true } });
-  const found = async (runId: string) =>
-    (await invoices.tallies(final.lease.key, runId)).map(({ counts }) => counts);
-  expect(await found('timer')).toEqual([counted]);
-  expect(await found('manual')).toEqual([counted]);
-  await claim(shard, page.slice(2), { ...final, runId: 'next timer', done: { counts: {}, final: true } });
-  expect(await found('timer')).toEqual([]);
-  expect(await found('manual')).toEqual([counted]);
-});
-
-test('a refused claim counts nothing, and one that loses some invoices counts the others', async () => {
-  const { shard, page } = await dueInvoices(3);
-  const run = { ...aRun(), runId: 'some-lost', done: { counts: {} } };
-  await claim(shard, page.slice(0, 2));
-  const refused = await claim(shard, page.slice(0, 2), run);
-  expect(refused.counts).toMatchObject({ claimed: 0, contended: 2 });
-  expect(await parts().invoices.tallies(run.lease.key, run.runId)).toEqual([]);
-  const others = await claim(shard, page, run);
-  expect(others.counts).toMatchObject({ claimed: 1, contended: 2 });
-  expect(await parts().invoices.tallies(run.lease.key, run.runId)).toEqual([
-    { shard, counts: { claimed: 1, reclaimed: 0, parked: 0 } },
-  ]);
 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { planDue } from '../../src/claiming/planDue.ts';
+import { planDue } from '../../src/claiming/processInvoices.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { type ClaimRoom, unlimitedRoom } from '../../src/pacing/claimRoom.ts';
-import { Pause } from '../../src/runs/job.ts';
+import { Idle } from '../../src/runs/job.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
@@ -34,7 +34,7 @@ function world(invoices: readonly Invoice[]) {
     const errors: string[] = [];
     let pauses = 0;
     for await (const piece of plan(room)) {
-      if (piece instanceof Pause) {
+      if (piece instanceof Idle) {
         pauses++;
         await clock.advance(piece.ms);
         await options.onPause?.();
@@ -148,7 +148,7 @@ test('a shard that takes no claims does not hold up the others, however long its
   const { plan } = world([...oldest, ...others]);
   const claimed: string[] = [];
   for await (const piece of plan(unlimitedRoom(10))) {
-    if (piece instanceof Pause || piece.kind !== 'claim') continue;
+    if (piece instanceof Idle || piece.kind !== 'claim') continue;
     claimed.push(piece.shard);
     if (piece.shard === '00') piece.leaveOut();
   }

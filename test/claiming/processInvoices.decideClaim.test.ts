@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideClaim } from '../../src/claiming/planClaims.ts';
-import { invoiceStatuses } from '../../src/invoice/invoice.ts';
-import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
+import { decideClaim } from '../../src/claiming/claimBatch.ts';
+import { maxAttempts } from '../../src/invoice/invoice.ts';
+import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { aClaimedInvoice, anInvoice } from '../support/anInvoice.ts';
 
 describe('decideClaim', () => {

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
-import { sendingStore } from '../../src/invoice/store/sendingStore.ts';
+import { sendingStore } from '../../src/invoice/store/invoiceWrites.ts';
 import { newFence } from '../../src/locking/fence.ts';
-import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
-import { createSender } from '../../src/outbox/sender.ts';
+import { createSender, type Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
-import { type Counts, type GroupRun, OnHold, Pause, type Processed } from '../../src/runs/job.ts';
+import { type GroupRun, Idle, type Processed, type RunCounts } from '../../src/runs/job.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { followUpsForTests, hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { fastPayments, plentyOfRoom } from '../support/plentyOfRoom.ts';
@@ -53,13 +52,13 @@ async function work(dispatcher: Dispatcher = sends, pause = plentyOfRoom.pause) 
     },
   );
   const done: Processed[] = [];
-  const previews: Counts[] = [];
+  const previews: RunCounts[] = [];
   for await (const piece of job.plan('0', { dryRun: false })) {
-    if (piece instanceof Pause || piece instanceof OnHold) throw new Error('there is room, and no pause');
+    if (piece instanceof Idle) throw new Error('there is room, and no pause');
     previews.push(job.preview?.(piece) ?? {});
     const one = await job.process(piece, run);
     done.push(one);
-    if (one.stop !== undefined || one.lost !== undefined) break;
+    if (one.stop !== undefined || one.held !== undefined || one.lost !== undefined) break;
   }
   return { done, previews, telemetry };
 }
@@ -86,7 +85,7 @@ describe('process-invoices', () => {
     const job = processInvoicesJob(
       {
         ...plentyOfRoom,
-        pause: { why: async () => 'payments are paused', gate: () => 'paused' },
+        pause: { look: async () => {}, gate: () => 'paused' },
         invoices: world.invoices,
         followUps: followUpsForTests,
         instance: anInstance({ clock: hastyClock }),
@@ -101,10 +100,11 @@ describe('process-invoices', () => {
         ceiling: fastPayments,
       },
     );
-    const planned = await Array.fromAsync(job.plan('0', { dryRun: false }));
-    expect(planned).toEqual([new OnHold('payments are paused')]);
     const previewed = await Array.fromAsync(job.plan('0', { dryRun: true }));
     expect(previewed.map((piece) => job.preview?.(piece))).toEqual([{ claimed: 3 }]);
+    expect((await work(sends, { look: async () => {}, gate: () => 'paused' })).done).toEqual([
+      { counts: {}, held: 'payments are paused, or it is not known whether they are' },
+    ]);
     expect((await world.stored('00', due)).every(({ status }) => status === 'pending')).toBe(true);
     expect((await work()).done.map(({ counts }) => counts.claimed)).toEqual([3]);
   });
@@ -112,18 +112,28 @@ describe('process-invoices', () => {
   test.each(['paused', 'unknown'] as const)(
     'no claim is sent that took until the pause is %s',
     async (gate) => {
-      const [like] = await world.stored('00', stored.slice(0, 1));
-      const { claim: _, ...invoice } = { ...like, id: `slow-${gate}`, status: 'pending', attempts: 0 };
-      await world.container.items.create({ ...invoice, actionableAt: '2026-01-01T00:00:00.000Z' });
-      const { done } = await work(sends, { why: async () => undefined, gate: () => gate });
+      const { ids } = await world.dueInvoices(1, { shard: '00' });
+      const { done } = await work(sends, { look: async () => {}, gate: () => gate });
       expect(done).toEqual([
-        { counts: {}, stop: 'payments are paused, or it is not known whether they are' },
+        { counts: {}, held: 'payments are paused, or it is not known whether they are' },
       ]);
-      const [left] = await world.stored('00', [`slow-${gate}`]);
+      const [left] = await world.stored('00', ids);
       expect(left?.status).toBe('pending');
       expect((await work()).done.map(({ counts }) => counts.claimed)).toEqual([1]);
     },
   );
+
+  test('a process that has not looked at the pause yet looks before it claims', async () => {
+    const [like] = await world.stored('00', stored.slice(0, 1));
+    const { claim: _, ...invoice } = { ...like, id: 'first-look', status: 'pending', attempts: 0 };
+    await world.container.items.create({ ...invoice, actionableAt: '2026-01-01T00:00:00.000Z' });
+    let seen = false;
+    const look = async () => {
+      seen = true;
+    };
+    const { done } = await work(sends, { look, gate: () => (seen ? 'open' : 'unknown') });
+    expect(done.map(({ counts }) => counts.claimed)).toEqual([1]);
+  });
 
   test('it stops claiming once no message gets through', async () => {
     const { container } = world;

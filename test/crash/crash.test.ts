@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { startLocalCloud } from '../support/localCloud.ts';
+import { isFull } from '../support/onlyInFull.ts';
 import type { CrashPoint } from './gate.ts';
 import { runTrial } from './trial.ts';
 
@@ -18,7 +19,7 @@ const points: CrashPoint[] = [
   { label: 'Cosmos: settlement + outbox message', occurrence: 1, position: 'after' },
 ];
 
-test.concurrent.each(points)(
+test.concurrent.each(isFull ? points : points.slice(0, 1))(
   'a host killed $position "$label": the invoice is paid once',
   async (point) => {
     await using cloud = await startLocalCloud({ serviceBusConfig });

@@ -54,7 +54,7 @@ export async function startTappedHost(
   const http = async (options: Omit<Parameters<typeof startHttpTap>[0], 'gate' | 'kill'>) => {
     const tap = await startHttpTap({ ...options, gate, kill });
     starting.defer(() => tap.stop());
-    return { address: `http://127.0.0.1:${tap.port}`, idle: tap.idle };
+    return { address: `http://127.0.0.1:${tap.port}`, idle: () => tap.idle() };
   };
   const cosmosEndpoint = /AccountEndpoint=([^;]+)/.exec(cloud.cosmos)?.[1] ?? '';
   const busPort = Number(/Endpoint=sb:\/\/127\.0\.0\.1:(\d+)/.exec(cloud.serviceBus)?.[1]);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InvoiceFigure } from '../../local/start/figures.ts';
-import type { InvoiceStatus } from '../../src/invoice/invoice.ts';
+import type { InvoiceStatus } from '../../src/invoice/invoiceStatus.ts';
 import { blobContainers } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { type Evidence, gatherEvidence, unfinished, violations } from '../support/audit.ts';

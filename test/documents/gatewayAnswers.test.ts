@@ -1,7 +1,7 @@
 import { CosmosClient } from '@azure/cosmos';
 import { expect, test } from 'vitest';
 import { fromCosmos } from '../../src/documents/cosmosDocuments.ts';
-import { StoreAway } from '../../src/documents/storeAway.ts';
+import { StoreAway } from '../../src/documents/documentStore.ts';
 import { startFaultProxy } from '../support/faultProxy.ts';
 import { payonceCosmos } from '../support/payonceCosmos.ts';
 

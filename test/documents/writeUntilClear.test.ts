@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { DocumentStore, Operation, Transacted } from '../../src/documents/documentStore.ts';
-import { StoreAway } from '../../src/documents/storeAway.ts';
+import {
+  type DocumentStore,
+  type Operation,
+  StoreAway,
+  type Transacted,
+} from '../../src/documents/documentStore.ts';
 import {
   type ConditionalWrite,
   type Patience,

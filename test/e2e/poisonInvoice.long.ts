@@ -8,8 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { addUp, readFigures } from '../../local/start/figures.ts';
-
-import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
+import { maxAttempts } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { idempotencyKey } from '../../src/paying/chargeUnderKey.ts';
 import { systemClock as clock } from '../../src/platform/clock.ts';

@@ -28,9 +28,9 @@ const modelTests = 'test/model/payments.test.ts';
 const storeTests = 'test/invoice/store/memory.test.ts';
 const payTests = 'test/paying/payBatch.test.ts';
 const severalTests = 'test/workItems/processSeveral.test.ts';
-const retryTests = 'test/corrections/retryInvoice.test.ts';
-const voidTests = 'test/corrections/voidInvoice.test.ts';
-const notChargedTests = 'test/corrections/notCharged.test.ts';
+const retryTests = 'test/after/retryInvoice.test.ts';
+const voidTests = 'test/after/voidInvoice.test.ts';
+const notChargedTests = 'test/after/notCharged.test.ts';
 
 export const guards: readonly Guard[] = [
   {
@@ -42,7 +42,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'counts in the transaction of what they count',
-    of: 'figureKeeper.moving',
+    of: 'counterKeeper.moving',
     body: 'void documents.transact(shard, original(shard, changes)); return [];',
     tests: figureTests,
     caughtBy: 'after anything, in any order, with any answers lost',
@@ -305,7 +305,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a wait until no call can be on its way',
-    of: 'decideAfterCheck',
+    of: 'onceCallsAreOver',
     body: 'return original(view, { askedAt: Number.POSITIVE_INFINITY, callsOverAt });',
     tests: notChargedTests,
     caughtBy: 'a call that was still on its way',
@@ -325,7 +325,7 @@ export const guards: readonly Guard[] = [
         for await (const intent of intents) yield { ...intent, metadata: { ...intent.metadata, invoiceId } };
       }
       return original(arguments[0], named(), signal);`,
-    tests: 'test/paying/stripe/stripeProvider.test.ts',
+    tests: 'test/stripe/stripeProvider.test.ts',
     caughtBy: 'never the payment of an id that differs only in case',
   },
   {
@@ -396,14 +396,14 @@ export const guards: readonly Guard[] = [
       const progress = original(intent);
       if (progress.kind !== 'alive' || progress.waitsForCustomer === true) return progress;
       return { ...failureOf(intent), kind: 'failed' };`,
-    tests: 'test/tracking/checkPayments.test.ts',
+    tests: 'test/after/checkPayments.test.ts',
     caughtBy: 'a card that is processing is charged once',
   },
   {
     name: 'a look-up that sees payments in progress',
     of: 'movesMoney',
     body: "return progress.kind === 'succeeded';",
-    tests: 'test/tracking/checkPayments.test.ts',
+    tests: 'test/after/checkPayments.test.ts',
     caughtBy: 'one in progress that nobody recorded is found when its key has grown too old',
   },
   {
@@ -426,14 +426,14 @@ export const guards: readonly Guard[] = [
     name: 'the payment that an invoice waits for, and no other',
     of: 'decideProgress.ofAnother',
     body: "return status === 'processing' && payment.inProgress !== undefined ? ofOneInProgress() : original();",
-    tests: 'test/tracking/decideProgress.test.ts',
+    tests: 'test/after/decideProgress.test.ts',
     caughtBy: 'is not moved by another payment',
   },
   {
     name: 'a next key only after a payment in progress has failed',
     of: 'decideProgress.stillAlive',
     body: "return ended({ severity: 'soft', code: 'slow', message: '' });",
-    tests: 'test/tracking/decideProgress.test.ts',
+    tests: 'test/after/decideProgress.test.ts',
     caughtBy: 'a key that may have moved money never makes way for another',
   },
   {
@@ -576,13 +576,6 @@ export const guards: readonly Guard[] = [
     caughtBy: 'makes no call ten seconds after a pause, whatever the store and the process do',
   },
   {
-    name: 'a pause, asked before each claim',
-    of: 'processInvoicesJob',
-    body: 'return original({ ...parts, pause: { ...parts.pause, why: async () => undefined } }, policy);',
-    tests: 'test/claiming/processInvoices.test.ts',
-    caughtBy: 'while payments are paused nothing is claimed, and a dry run still counts',
-  },
-  {
     name: 'a pause, looked at before each try of a claim',
     of: 'processInvoicesJob',
     body: "return original({ ...parts, pause: { ...parts.pause, gate: () => 'open' } }, policy);",
@@ -669,7 +662,7 @@ export const guards: readonly Guard[] = [
     name: 'payments that an invoice names and nobody has recorded, asked about before another charge',
     of: 'unrecordedPayments',
     body: 'return [];',
-    tests: 'test/corrections/namedPayment.test.ts',
+    tests: 'test/after/namedPayment.test.ts',
     caughtBy: 'is retried, as its reason says: the payment is recorded, and nothing is charged',
   },
   {
@@ -681,13 +674,12 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a part that has gone back leaves a charge one that was made',
-    of: 'viewOf',
-    beside: 'ownershipOf',
+    of: 'asLookUp',
     body: `
       if (progress.kind === 'alive') return { kind: 'processing', paymentId, state: progress.state };
       if (reversals.refunds.length + reversals.disputes.length === 0) return { kind: 'found', paymentId };
       return { kind: 'reversed', paymentId, message: 'some of it has gone back' };`,
-    tests: 'test/corrections/voidInvoice.test.ts',
+    tests: 'test/after/voidInvoice.test.ts',
     caughtBy: 'refunded in full: voided; in part: recorded as paid, with its refund',
   },
   {
@@ -696,28 +688,28 @@ export const guards: readonly Guard[] = [
     body: `
       if (hint === 'reversed') return 'retrieve';
       return status === 'claimed' || payment.id === paymentId ? 'nothing' : 'retrieve';`,
-    tests: 'test/events/paymentsOfOthers.test.ts',
+    tests: 'test/after/paymentsOfOthers.test.ts',
     caughtBy: 'an event that comes while the invoice is claimed is put off, not dropped',
   },
   {
     name: 'a second payment is recorded',
     of: 'ofAnother',
     body: "return { kind: 'nothing' };",
-    tests: 'test/tracking/decideProgress.test.ts',
+    tests: 'test/after/decideProgress.test.ts',
     caughtBy: 'is not moved by another payment',
   },
   {
     name: 'another payment that may hold money, before a debit that failed makes way for the next key',
     of: 'secondThatHolds',
     body: 'return undefined;',
-    tests: 'test/tracking/decideProgress.test.ts',
+    tests: 'test/after/decideProgress.test.ts',
     caughtBy: 'fails, and the timeline names another payment as "parked"',
   },
   {
     name: 'a payment of ours that has failed or waits for nobody, canceled',
     of: 'isOursToCancel',
     body: 'return false;',
-    tests: 'test/tracking/checkPayments.test.ts',
+    tests: 'test/after/checkPayments.test.ts',
     caughtBy: 'one that waits for a customer who is not there is canceled',
   },
   {
@@ -728,38 +720,35 @@ export const guards: readonly Guard[] = [
         case 'found':
         case 'processing':
         case 'differs':
+        case 'reversed':
           return found;
         case 'notFound':
-          return found.noCustomer === undefined ? { kind: 'nothing' } : { kind: 'silent', message: 'no such customer' };
-        case 'reversed':
-          return { kind: 'reversedInFull', paymentId: found.paymentId };
-        case 'notCalled':
-          return notCalled;
+          return found.unlisted === undefined ? found : { kind: 'silent', message: 'no such customer' };
         default:
-          return { kind: 'silent', message: found.message };
+          return { kind: 'silent', message: whySilent(found) };
       }`,
-    tests: 'test/corrections/lookUpsEnd.test.ts',
+    tests: 'test/after/lookUpsEnd.test.ts',
     caughtBy: 'a customer that the provider does not know: a person may void the invoice',
   },
   {
     name: 'a refund whose order may be lost is ordered again',
     of: 'mayBeLost',
     body: 'return false;',
-    tests: 'test/refunds/lostOrders.test.ts',
+    tests: 'test/after/lostOrders.test.ts',
     caughtBy: 'is ordered again after five minutes, and made once',
   },
   {
     name: 'a refund that may have been made by hand waits for a word',
     of: 'withLookAlikes',
     body: 'return reversals;',
-    tests: 'test/refunds/lostOrders.test.ts',
+    tests: 'test/after/lostOrders.test.ts',
     caughtBy: 'is not ordered again: a person is asked, and the money is counted once',
   },
   {
     name: 'events that a webhook has lost, read from the list',
     of: 'sendNew',
     body: 'return isDone === undefined ? listed.length : 0;',
-    tests: 'test/events/readEventList.test.ts',
+    tests: 'test/after/readEventList.test.ts',
     caughtBy: 'the list brings once an hour what did not arrive; what both bring has one effect',
   },
   {
@@ -771,37 +760,41 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a refusal that comes late frees no refund that was made',
-    of: 'recordRefusal.decide',
+    of: 'refusedRefund',
+    beside: 'refundStage',
     body: `
-      const { reversals, shard } = invoice;
-      if (reversals === undefined) return { kind: 'refuse', why: 'ended' };
-      const refunds = reversals.refunds.map((one) => (one.id === refundId ? { ...one, status: 'failed' as const, failure } : one));
-      const after = reversalsOf(refunds, reversals.disputes, reversals);
-      const ended = { ...invoice, invoiceId: id, keyNumber: invoice.payment.keyNumber };
-      const messages = followUps(newReversals(reversals, after, paymentId).map((end) => ({ invoice: ended, end })), { shard, occasion, now });
-      return { kind: 'change', change: { ...withReversals(after, now), entry: { at, what: 'refund refused', by, refundId, reason: failure } }, messages };`,
-    tests: 'test/refunds/layers.test.ts',
+      const { reversals, payment } = invoice;
+      const refund = refundOf(invoice, refundId);
+      if (reversals === undefined) return { kind: 'ended' };
+      const after = refund === undefined ? reversals : withRefund(reversals, { ...refund, status: 'failed', failure });
+      return {
+        kind: 'change',
+        change: withReversals(after, now),
+        entry: { what: 'refund refused', refundId, reason: failure },
+        ends: newReversals(reversals, after, payment.id ?? ''),
+      };`,
+    tests: 'test/after/refundLayers.test.ts',
     caughtBy: 'that comes when the refund is succeeded already changes nothing, and frees nothing',
   },
   {
     name: 'the key of a refund, stored before its call',
     of: 'storedKey',
     body: 'return 1;',
-    tests: 'test/refunds/layers.test.ts',
+    tests: 'test/after/refundLayers.test.ts',
     caughtBy: 'is stored before the call, and the same goes out again',
   },
   {
     name: 'the age of the key of a refund',
     of: 'decideKey',
     body: "return key === undefined ? { kind: 'store', number: 1 } : { kind: 'send', number: key.number };",
-    tests: 'test/refunds/layers.test.ts',
+    tests: 'test/after/refundLayers.test.ts',
     caughtBy: 'that is too old waits until no call under it can be on its way, and makes way for the next',
   },
   {
     name: 'the id of a refund, the same for the same request',
     of: 'refundIdOf',
     body: "return `rf_${crypto.randomUUID()}${invoiceId}${idempotencyKey}`.replaceAll(/[^a-z0-9_]/g, '').padEnd(46, 'a').slice(0, 46);",
-    tests: 'test/refunds/refundKeys.test.ts',
+    tests: 'test/after/refundKeys.test.ts',
     caughtBy: 'the same key of the same invoice is the same refund, and any other is another',
   },
   {
@@ -809,7 +802,7 @@ export const guards: readonly Guard[] = [
     of: 'isSameRequest',
     beside: 'decideRefund',
     body: 'return true;',
-    tests: 'test/refunds/decideRefund.test.ts',
+    tests: 'test/after/decideRefund.test.ts',
     caughtBy: 'with another amount',
   },
   {

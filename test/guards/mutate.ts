@@ -23,15 +23,12 @@ const { values } = parseArgs({
   },
 });
 
-/** The code that decides on refunds and on what a payment means, and the tests of it, nearest first. */
+/** The code that decides on refunds, corrections and on what a payment means, and the tests of it, nearest first. */
 const areas: readonly { sources: readonly string[]; tests: readonly string[] }[] = [
   {
-    sources: ['src/refunds', 'src/tracking', 'src/paying/mergeReversals.ts', 'src/paying/foundPayment.ts'],
+    sources: ['src/after', 'src/paying/mergeReversals.ts', 'src/paying/foundPayment.ts'],
     tests: [
-      'test/refunds',
-      'test/tracking',
-      'test/events',
-      'test/corrections',
+      'test/after',
       'test/paying/foundPayment.test.ts',
       'test/paying/mergeReversals.property.test.ts',
       'test/ops/refundsApi.test.ts',

@@ -16,6 +16,7 @@ const parts = [
   'package.json',
   'tsconfig.json',
   'vitest.config.ts',
+  'vitest.full.config.ts',
 ];
 
 export async function projectCopy(): Promise<AsyncDisposable & { path: string }> {

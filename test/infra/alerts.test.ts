@@ -155,7 +155,7 @@ describe('alerts', () => {
     const { name, groups } = processInvoicesJob(
       {
         ...plentyOfRoom,
-        invoices: { due: unused, claim: unused, openClaims: unused, tallies: unused },
+        invoices: { due: unused, claim: unused, openClaims: unused },
         followUps: unused,
         checkShards: unused,
         instance: anInstance(),

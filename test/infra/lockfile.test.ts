@@ -10,13 +10,17 @@ const { packages } = z
       z.string(),
       z.object({
         integrity: z.string().optional(),
+        link: z.boolean().default(false),
         dev: z.boolean().default(false),
         optional: z.boolean().default(false),
       }),
     ),
   })
   .parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')));
-const entries = Object.entries(packages).filter(([path]) => path !== '');
+// Folders of this repository, and the links to them, have no hash.
+const entries = Object.entries(packages).filter(
+  ([path, { link }]) => path.startsWith('node_modules/') && !link,
+);
 
 /** Programs of the linters for systems other than the pipeline's (Linux with glibc, x64). docs/threat-model.md names them. */
 const forOtherSystems =

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { jobLockKey, workItemLockKey, workItemLockPrefix } from '../../src/locking/index.ts';
-import { blobName } from '../../src/locking/stores/blob/blobName.ts';
+import { blobName } from '../../src/locking/stores/blob/blobLockStore.ts';
 import { type CallId, callIds } from '../../src/ops/calls.ts';
-import { messageLockMs } from '../../src/paying/messageLock.ts';
+import { messageLockMs } from '../../src/paying/executePayments.ts';
 import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
 import {
   type ContainerDefinition,

@@ -59,8 +59,10 @@ export async function runJob(
         key,
         filledIn(text, outputs),
       ]);
-      const { status, stdout, stderr } = spawnSync('bash', ['-e', '-c', run], {
+      const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-e', '-c', run], {
         cwd: folder,
+        // With a socket as its input, bash takes itself for a remote shell and reads the developer's own settings.
+        stdio: ['ignore', 'pipe', 'pipe'],
         encoding: 'utf8',
         env: {
           ...(Object.fromEntries(given) as Record<string, string>),

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
+import { receiptFollowUp } from '../../src/after/receipts.ts';
 import { newWriteId, systemId } from '../../src/documents/systemId.ts';
-import { followUpsOf } from '../../src/followUps/followUps.ts';
-import { receiptFollowUp } from '../../src/followUps/receipts.ts';
 import { checkCsvInvoice, checkJsonInvoice } from '../../src/intake/checkInvoice.ts';
-import { dayId, standingId } from '../../src/invoice/figures/figureDocument.ts';
+import { dayId, standingId } from '../../src/invoice/figures/counters.ts';
+import { followUpsOf } from '../../src/invoice/followUps.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import { recordFoundPayment } from '../../src/paying/foundPayment.ts';
 import { reconciliationFollowUp } from '../../src/paying/reconciliation.ts';
-import { recordFoundPayment } from '../../src/paying/recordFoundPayment.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { payonceCosmos } from '../support/payonceCosmos.ts';
 import { virtualClock } from '../support/virtualClock.ts';

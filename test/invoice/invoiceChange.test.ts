@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { planClaims } from '../../src/claiming/planClaims.ts';
-import { patchBody } from '../../src/documents/cosmosPatch.ts';
-import { followUpsOf } from '../../src/followUps/followUps.ts';
+import { planClaims } from '../../src/claiming/claimBatch.ts';
+import { patchBody } from '../../src/documents/cosmosDocuments.ts';
+import { followUpsOf } from '../../src/invoice/followUps.ts';
 import { ifClaimedBy, ifUnchanged, longestReason } from '../../src/invoice/invoiceChange.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 

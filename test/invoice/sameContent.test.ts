@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type InvoiceContent, type NewInvoice, newInvoice } from '../../src/invoice/invoice.ts';
-import { sameContent } from '../../src/invoice/sameContent.ts';
+import { sameContent } from '../../src/invoice/tombstone.ts';
 
 const content: InvoiceContent = {
   id: 'inv-1',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { currencies } from '../../src/invoice/currencies.ts';
-import { amountLimits, stripeAmount } from '../../src/invoice/stripeAmount.ts';
+import { amountLimits, stripeAmount } from '../../src/stripe/stripeAmount.ts';
 
 test.each([
   [1999, 'USD', 1999],

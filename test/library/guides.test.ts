@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createLocks } from '../../src/locking/index.ts';
+import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 import { type LocalCloud, startLocalCloud } from '../support/localCloud.ts';
 import { describeWith } from '../support/servers/findProgram.ts';
 import { redisPrograms, startRedis } from '../support/servers/redis.ts';
@@ -59,7 +61,15 @@ describe('the guides', { concurrent: true, timeout: 180_000 }, () => {
   test('cron-job', async () => {
     const page = readPage('docs/guides/cron-job.md');
     expect(page.shown).toHaveLength(2);
-    await runShown(await projectOf(page), page);
+    await using locks = createLocks(blobLockStore(cloud.blobs.getContainerClient('locks')));
+    const another = { instance: 'another machine', job: 'nightly-report' };
+    let first = true;
+    await runShown(await projectOf(page), page, {
+      async before() {
+        if (!first) expect(await locks.tryAcquire('nightly-report', another)).not.toBeNull();
+        first = false;
+      },
+    });
   });
 
   test('scheduled-job', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { nextFence } from '../../src/locking/acquire.ts';
-import { LockStoreFailed } from '../../src/locking/errors.ts';
 import { createLocks, type LockStore, type LockView } from '../../src/locking/index.ts';
+import { LockStoreFailed } from '../../src/locking/lease.ts';
+import { nextFence } from '../../src/locking/locks.ts';
 import { RequestTimedOut } from '../../src/platform/bounded.ts';
 import type { Fault, Operation } from '../support/faultyLockStore.ts';
 import { virtualLocks } from '../support/virtualLocks.ts';
@@ -35,30 +35,7 @@ describe('tryAcquire', () => {
     expect(calls).toEqual(['acquire', 'release']);
   });
 
-  test('the first use of a lock that is likely new is three: create, acquire, release', async () => {
-    const { locks, calls, memory } = virtualLocks();
-    const lease = await locks.tryAcquire(key, owner, { fenced: false, likelyNew: true });
-    expect(memory.holder(key)).toBeDefined();
-    await lease?.release();
-    expect(calls).toEqual(['create', 'acquire', 'release']);
-  });
-
-  test('waiting for a lock that was not new after all creates it only once', async () => {
-    const first = virtualLocks();
-    const second = virtualLocks({}, first);
-    const options = { fenced: false, likelyNew: true };
-    await using held = await first.locks.tryAcquire(key, owner, options);
-    const waiting = second.locks.acquire(key, other, { ...options, waitMs: 5000 });
-    await first.clock.advance(300);
-    await held?.release();
-    await first.clock.advance(1000);
-    await (await waiting).release();
-    expect(second.calls[0]).toBe('create');
-    expect(second.calls.lastIndexOf('create')).toBe(0);
-    expect(second.calls.filter((call) => call === 'acquire').length).toBeGreaterThan(0);
-  });
-
-  test.each([{ fenced: false, likelyNew: true }, { fenced: false }, { fenced: true }])(
+  test.each([{ fenced: false }, { fenced: true }])(
     'a lock that is deleted right before it is acquired is created again: %o',
     async (options) => {
       const { locks, memory, network, calls } = virtualLocks();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { LeaseLost, LeaseReleased } from '../../src/locking/errors.ts';
 import { holdLease } from '../../src/locking/holdLease.ts';
 import type { LeaseOwner, LockStore, Refusal } from '../../src/locking/index.ts';
+import { LeaseLost, LeaseReleased } from '../../src/locking/lease.ts';
 import { leaseTiming } from '../../src/locking/timing.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { LockStoreFailed, LocksClosed, LockTimeout } from '../../src/locking/errors.ts';
 import type { ProcessLocks } from '../../src/locking/index.ts';
+import { LockStoreFailed, LocksClosed, LockTimeout } from '../../src/locking/lease.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';
 import { virtualClock } from '../support/virtualClock.ts';
@@ -147,14 +147,12 @@ test('disposal takes away what is held, and disposes of the store once a lock th
   };
   const { locks, network } = virtualLocks({}, { clock, memory: store });
   const held = await locks.tryAcquire(key, owner);
-  const kept = await locks.tryAcquire('kept', owner, { minHoldMs: 45_000 });
   network.fault = (operation) => (operation === 'acquire' ? { kind: 'delay', ms: 1_000 } : { kind: 'none' });
-  await kept?.release();
   const disposed = locks[Symbol.asyncDispose]();
   await clock.advance(2_000);
   await disposed;
   expect(held?.lost?.reason).toBe('expired');
-  expect(done).toEqual([`${key} for 30000`, 'kept for 30000', 'kept for 45000', 'disposed']);
+  expect(done).toEqual([`${key} for 30000`, 'disposed']);
   expect(memory.holder(key)).toBeUndefined();
 });
 
@@ -230,95 +228,6 @@ describe('telemetry', () => {
     ]);
     expect(second.telemetry.reports).toEqual([{ name: metric.leaseSkipped, value: 1, attributes: job }]);
     await lease?.release();
-  });
-});
-
-describe('a minimum hold time', () => {
-  const minHoldMs = 40_000;
-
-  test('keeps the lock taken after its release, and then gives it back', async () => {
-    const { locks, clock, memory } = virtualLocks();
-    const lease = await locks.tryAcquire(key, owner, { minHoldMs });
-    await clock.advance(5_000);
-    await lease?.release();
-    expect(() => lease?.assertHeld()).toThrow('has been released');
-    expect(memory.holder(key)).toBeDefined();
-    await clock.advance(34_900);
-    expect(memory.holder(key)).toBeDefined();
-    await clock.advance(200);
-    expect(memory.holder(key)).toBeUndefined();
-  });
-
-  test('holds although the process dies after the release, since the lease is set to what is left', async () => {
-    const { locks, clock, memory, network } = virtualLocks();
-    const lease = await locks.tryAcquire(key, owner, { minHoldMs });
-    await lease?.release();
-    await clock.advance(1);
-    network.fault = () => ({ kind: 'blackHole' });
-    await clock.advance(39_900);
-    expect(memory.holder(key)).toBeDefined();
-    await clock.advance(5_200);
-    expect(memory.holder(key)).toBeUndefined();
-  });
-
-  test('may be longer than any lease', async () => {
-    const { locks, clock, memory } = virtualLocks();
-    const lease = await locks.tryAcquire(key, owner, { minHoldMs: 300_000 });
-    await lease?.release();
-    await clock.advance(299_900);
-    expect(memory.holder(key)).toBeDefined();
-    await clock.advance(200);
-    expect(memory.holder(key)).toBeUndefined();
-  });
-
-  test('asks again while the store is out of reach, and ends when another has the lock', async () => {
-    const { locks, clock, memory, network, calls } = virtualLocks();
-    const lease = await locks.tryAcquire(key, owner, { minHoldMs });
-    network.fault = () => ({ kind: 'status', status: 503 });
-    await lease?.release();
-    await clock.advance(12_000);
-    network.fault = () => ({ kind: 'none' });
-    await clock.advance(8_000);
-    expect(calls.filter((call) => call === 'acquire').length).toBeGreaterThan(2);
-    expect(memory.holder(key)).toBeDefined();
-    memory.lose(key);
-    await memory.acquire(key, 'other', 60_000, new AbortController().signal);
-    await clock.advance(30_000);
-    expect(memory.holder(key)).toBe('other');
-  });
-
-  test('is over at once if the lease took longer, and a lost lease is not kept', async () => {
-    const { locks, clock, memory } = virtualLocks();
-    const long = await locks.tryAcquire(key, owner, { minHoldMs });
-    await clock.advance(41_000);
-    await long?.release();
-    expect(memory.holder(key)).toBeUndefined();
-    const lost = await locks.tryAcquire(key, owner, { minHoldMs });
-    memory.lose(key);
-    await clock.advance(20_000);
-    await lost?.release();
-    await clock.advance(1_000);
-    expect(memory.holder(key)).toBeUndefined();
-  });
-
-  test('does not hold up a shutdown: the lease runs out by itself', async () => {
-    const { locks, clock, memory } = virtualLocks();
-    const lease = await locks.tryAcquire(key, owner, { minHoldMs });
-    await lease?.release();
-    await clock.advance(1_000);
-    const drained = locks.drain(5_000);
-    await clock.advance(0);
-    await drained;
-    expect(clock.sleepers()).toBe(0);
-    expect(memory.holder(key)).toBeDefined();
-    await clock.advance(39_100);
-    expect(memory.holder(key)).toBeUndefined();
-  });
-
-  test.each([-1, Number.NaN, Number.POSITIVE_INFINITY])('of %d is refused', async (ms) => {
-    const { locks } = virtualLocks();
-    await expect(locks.tryAcquire(key, owner, { minHoldMs: ms })).rejects.toThrow(RangeError);
-    await expect(locks.acquire(key, owner, { waitMs: 0, minHoldMs: ms })).rejects.toThrow('minHoldMs');
   });
 });
 

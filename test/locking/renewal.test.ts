@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { afterRenewal, startTenure, timeOver } from '../../src/locking/renewal.ts';
-import { leaseTiming } from '../../src/locking/timing.ts';
+import { afterRenewal, leaseTiming, startTenure, timeOver } from '../../src/locking/timing.ts';
 
 const timed = { timing: leaseTiming(30), random: () => 0.5 };
 const tenure = startTenure(0, timed);

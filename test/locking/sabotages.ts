@@ -30,7 +30,7 @@ const sabotages: Sabotage[] = [
   },
   {
     name: 'clock from the response instead of the request, on acquire',
-    file: 'src/locking/acquire.ts',
+    file: 'src/locking/locks.ts',
     from: "if (answer === 'acquired') return sentAt;",
     to: "if (answer === 'acquired') return clock.monotonic();",
     tests: 'test/locking/acquire.test.ts',
@@ -38,7 +38,7 @@ const sabotages: Sabotage[] = [
   },
   {
     name: 'a late success revives the lease',
-    file: 'src/locking/renewal.ts',
+    file: 'src/locking/timing.ts',
     from: 'if (late >= 0) {',
     to: 'if (late >= Number.POSITIVE_INFINITY) {',
     tests: 'test/locking/lease.test.ts',
@@ -46,7 +46,7 @@ const sabotages: Sabotage[] = [
   },
   {
     name: 'a renewal error counts as lost',
-    file: 'src/locking/renewal.ts',
+    file: 'src/locking/timing.ts',
     from: 'if (at.now >= tenure.giveUpAt)',
     to: 'if (at.now >= 0)',
     tests: 'test/locking/lease.test.ts',
@@ -86,7 +86,7 @@ const sabotages: Sabotage[] = [
   },
   {
     name: 'fences by the clock of the holder',
-    file: 'src/locking/acquire.ts',
+    file: 'src/locking/locks.ts',
     from: 'view.now ?? since',
     to: 'since',
     tests: 'test/locking/acquire.test.ts',
@@ -94,7 +94,7 @@ const sabotages: Sabotage[] = [
   },
   {
     name: 'a leader leaves with the error of a timer',
-    file: 'src/locking/leader.ts',
+    file: 'src/locking/leasedWork.ts',
     from: 'if (lease.lost === undefined) throw error;',
     to: "if (lease.lost === undefined || (error instanceof Error && error.name === 'AbortError')) throw error;",
     tests: 'test/locking/forms.test.ts',
@@ -237,7 +237,16 @@ function failures(dir: string, tests: string): string[] {
 const copy = mkdtempSync(join(tmpdir(), 'payonce-sabotage-'));
 let unnoticed = 0;
 try {
-  for (const part of ['src', 'test', 'local', 'bench', 'package.json', 'tsconfig.json', 'vitest.config.ts']) {
+  for (const part of [
+    'src',
+    'test',
+    'local',
+    'bench',
+    'package.json',
+    'tsconfig.json',
+    'vitest.config.ts',
+    'vitest.full.config.ts',
+  ]) {
     cpSync(join(project, part), join(copy, part), { recursive: true });
   }
   // Windows lets any user create a junction; other systems ignore the type and create a plain symlink.

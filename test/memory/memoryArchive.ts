@@ -1,5 +1,4 @@
-import type { ArchiveBlobs } from '../../src/archive/archiveBlobs.ts';
-import type { ArchiveStore } from '../../src/archive/archiveStore.ts';
+import type { ArchiveBlobs, ArchiveStore } from '../../src/archive/archiveFile.ts';
 import { isInvoice } from '../../src/invoice/invoice.ts';
 import { type MemoryDocuments, textIn } from './memoryDocuments.ts';
 

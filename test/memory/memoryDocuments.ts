@@ -11,9 +11,9 @@ import {
   type Patch,
   type Replace,
   refusedBecause,
+  StoreAway,
   type Transacted,
 } from '../../src/documents/documentStore.ts';
-import { StoreAway } from '../../src/documents/storeAway.ts';
 import { type DocumentKind, documentIndex } from './documentIndex.ts';
 
 /** A document as it is stored, with the properties that the store sets. */

@@ -1,9 +1,15 @@
-import type { Effects, RecordedEffect } from '../../src/workItems/effects.ts';
-import { effectName, type WorkItem } from '../../src/workItems/workItem.ts';
+import {
+  type Effects,
+  effectName,
+  type RecordedEffect,
+  type WorkItem,
+} from '../../src/workItems/workItem.ts';
 
 export interface MemoryEffects extends Effects {
   /** Every recorded effect, those of messages too. */
   all(): { item: WorkItem; effect: RecordedEffect }[];
+  /** Forgets the effects of work items, and those of messages, that are not to be kept. */
+  keep(isKept: (item: WorkItem) => boolean): void;
 }
 
 /** Names the effect of a work item among those of all. */
@@ -25,5 +31,9 @@ export function memoryEffects(): MemoryEffects {
       if (!ofMessages.has(messageId)) ofMessages.set(messageId, done);
     },
     all: () => [...ofItems.values(), ...[...ofMessages.values()].flat()],
+    keep(isKept) {
+      for (const [key, { item }] of ofItems) if (!isKept(item)) ofItems.delete(key);
+      for (const [id, done] of ofMessages) if (!done.every(({ item }) => isKept(item))) ofMessages.delete(id);
+    },
   };
 }

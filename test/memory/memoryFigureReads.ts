@@ -1,5 +1,5 @@
-import { dayId, standingId } from '../../src/invoice/figures/figureDocument.ts';
-import type { FigureReads } from '../../src/invoice/figures/figureReads.ts';
+import { dayId, standingId } from '../../src/invoice/figures/counters.ts';
+import type { FigureReads } from '../../src/invoice/figures/invoiceFigures.ts';
 import { isInvoice } from '../../src/invoice/invoice.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 

@@ -3,17 +3,20 @@ import {
   readableDocument,
   readableDocuments,
 } from '../../src/documents/storedDocuments.ts';
-import { figureKeeper } from '../../src/invoice/figures/figureKeeper.ts';
+import { counterKeeper } from '../../src/invoice/figures/counters.ts';
 import { invoiceFigures } from '../../src/invoice/figures/invoiceFigures.ts';
 import { invoiceSchema, isInvoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { addInvoices } from '../../src/invoice/store/addInvoices.ts';
-import type { InvoiceFilter } from '../../src/invoice/store/invoiceFilter.ts';
-import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
+import { pageByShard } from '../../src/invoice/store/cosmosInvoiceReads.ts';
+import {
+  type InvoiceFilter,
+  type InvoiceStore,
+  oldestDue,
+  retryWithinMs,
+} from '../../src/invoice/store/invoiceStore.ts';
 import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
-import { oldestDue, retryWithinMs } from '../../src/invoice/store/overdue.ts';
-import { pageByShard } from '../../src/invoice/store/pageByShard.ts';
-import { fenceId, highestFence, talliesOf } from '../../src/locking/fence.ts';
+import { fenceId, highestFence } from '../../src/locking/fence.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 import { memoryFigureReads } from './memoryFigureReads.ts';
@@ -27,7 +30,7 @@ export function memoryInvoiceStore(
   { clock, shards, onUnreadable }: { clock: Clock; shards: number; onUnreadable?: OnUnreadable },
 ): InvoiceStore {
   const reads = memoryFigureReads(documents);
-  const figures = figureKeeper({ documents, clock });
+  const figures = counterKeeper({ documents, clock });
   const parts = { documents, clock, shards, figures };
 
   return {
@@ -107,13 +110,6 @@ export function memoryInvoiceStore(
       const id = fenceId(lockKey);
       const fences = await documents.query((document) => document.id === id, undefined, ofFences);
       return highestFence(fences.map(({ fence }) => fence));
-    },
-
-    async tallies(lockKey, runId) {
-      return talliesOf(
-        await documents.query(({ id }) => id === fenceId(lockKey), undefined, ofFences),
-        runId,
-      );
     },
 
     async toCheck({ now, limit }) {

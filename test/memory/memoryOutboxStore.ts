@@ -1,12 +1,20 @@
 import { z } from 'zod';
-import { type Patch, refusedBecause } from '../../src/documents/documentStore.ts';
+import { type Patch, refusedBecause, StoreAway } from '../../src/documents/documentStore.ts';
 import { continuationAt, placeOf } from '../../src/documents/pages.ts';
-import { StoreAway } from '../../src/documents/storeAway.ts';
 import { type OnUnreadable, readableDocuments } from '../../src/documents/storedDocuments.ts';
-import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from '../../src/outbox/outboxMessage.ts';
-import type { OutboxFilter, OutboxStore } from '../../src/outbox/outboxStore.ts';
-import { outboxWrites } from '../../src/outbox/outboxWrites.ts';
-import { discardPatch, notParked, redrivePatch } from '../../src/outbox/parkedMessage.ts';
+import {
+  markDispatched,
+  type OutboxEntry,
+  outboxEntrySchema,
+  outboxMessageSchema,
+} from '../../src/outbox/outboxMessage.ts';
+import {
+  discardPatch,
+  notParked,
+  type OutboxFilter,
+  type OutboxStore,
+  redrivePatch,
+} from '../../src/outbox/outboxStore.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 
@@ -45,7 +53,7 @@ export function memoryOutboxStore(
       }
     },
 
-    ...outboxWrites({ documents, clock }),
+    mark: (dispatched) => markDispatched({ documents, clock }, dispatched),
 
     async list({ continuation, pageSize, ...filter }) {
       const { status } = filter;
@@ -88,10 +96,6 @@ export function memoryOutboxStore(
         .map((message) => textIn(message, 'notBefore') || textIn(message, 'createdAt'))
         .toSorted()
         .at(0);
-    },
-
-    async parkedCount() {
-      return (await documents.query(() => true, undefined, { ...ofMessages, status: 'parked' })).length;
     },
   };
 

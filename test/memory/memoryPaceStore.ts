@@ -1,5 +1,4 @@
-import type { PaceStore } from '../../src/pacing/paceStore.ts';
-import type { Schedule } from '../../src/pacing/schedule.ts';
+import type { PaceStore, Schedule } from '../../src/pacing/schedule.ts';
 import { copyOf } from './memoryDocuments.ts';
 
 export interface MemoryPaceStore extends PaceStore {

@@ -1,4 +1,4 @@
-import { type Pause, type PauseStore, pauseSchema } from '../../src/pacing/pause.ts';
+import { type PauseOrder, type PauseStore, pauseSchema } from '../../src/pacing/pause.ts';
 import { copyOf } from './memoryDocuments.ts';
 
 export interface MemoryPauseStore extends PauseStore {
@@ -8,7 +8,7 @@ export interface MemoryPauseStore extends PauseStore {
 
 /** The pause in memory. `delay` runs before each request: it may wait, or throw. */
 export function memoryPauseStore(delay: () => Promise<void> = async () => {}): MemoryPauseStore {
-  let stored: Pause | undefined;
+  let stored: PauseOrder | undefined;
   let reads = 0;
   return {
     get reads() {

@@ -8,17 +8,26 @@
  * twice, and another process may act between any two steps.
  */
 import { z } from 'zod';
-import { planClaims } from '../../src/claiming/planClaims.ts';
+import { planClaims } from '../../src/claiming/claimBatch.ts';
 import type { Patch } from '../../src/documents/documentStore.ts';
-import { followUpsOf } from '../../src/followUps/followUps.ts';
-import { earlierCalls, giveBack, type Starting, start, startAgain } from '../../src/invoice/callStart.ts';
-import type { Invoice } from '../../src/invoice/invoice.ts';
-import { standing } from '../../src/invoice/invoiceChange.ts';
-import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
-import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { decideDispatch, dispatchPatch, type SendResult } from '../../src/outbox/outboxMessage.ts';
+import { followUpsOf } from '../../src/invoice/followUps.ts';
+import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
+import {
+  earlierCalls,
+  giveBack,
+  type Starting,
+  standing,
+  start,
+  startAgain,
+} from '../../src/invoice/invoiceChange.ts';
+import {
+  decideDispatch,
+  dispatchPatch,
+  type OutboxMessage,
+  type SendResult,
+} from '../../src/outbox/outboxMessage.ts';
 import { chargeUnderKey } from '../../src/paying/chargeUnderKey.ts';
-import { decideSettlement, defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
+import { repeated } from '../../src/paying/payBatch.ts';
 import { type PaymentBatch, type PaymentCommand, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type {
   ChargeOutcome,
@@ -27,9 +36,8 @@ import type {
   NotCalled,
   SoughtPayment,
 } from '../../src/paying/paymentProvider.ts';
-import { planSettlement } from '../../src/paying/planSettlement.ts';
 import { reconciliationFollowUp } from '../../src/paying/reconciliation.ts';
-import { repeated } from '../../src/paying/startAndSettle.ts';
+import { decideSettlement, defaultSettlementPolicy, planSettlement } from '../../src/paying/settlement.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 

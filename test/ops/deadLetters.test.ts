@@ -7,7 +7,7 @@ import { poisonSource } from '../../src/ops/poisonSource.ts';
 import { serviceBusDeadLetters } from '../../src/ops/serviceBusDeadLetters.ts';
 import { sendToQueue } from '../../src/outbox/storageQueueDestination.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
+import { cosmosPoisonStore } from '../../src/workItems/cosmosWorkItems.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
 import { defineStage } from '../../src/workItems/workItem.ts';
 import { memoryJournal } from '../memory/memoryJournal.ts';

@@ -6,7 +6,7 @@ import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { type Metric, metric } from '../../src/platform/appMetrics.ts';
-import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
+import { cosmosPoisonStore } from '../../src/workItems/cosmosWorkItems.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { memoryPauseStore } from '../memory/memoryPauseStore.ts';
@@ -150,7 +150,7 @@ test.each<[string, readonly Metric[]]>([
         backlog: () => answer('backlog', { waiting: 0, claimed: 0 }),
         overdue: () => answer('overdue', { count: 0 }),
       },
-      outbox: { parkedCount: () => answer('messagesParked', 2) },
+      outbox: { count: () => answer('messagesParked', 2) },
       pace: memoryPaceStore(),
       pauses: { read: () => answer('paused', undefined) },
       poison: { waiting: () => answer('poisonWaiting', 3) },

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { refundIdOf } from '../../src/after/refundInvoice.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { reversalsOf } from '../../src/invoice/reversals.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
-import { refundIdOf } from '../../src/refunds/refundKeys.ts';
 import { aClaimedInvoice } from '../support/anInvoice.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
 

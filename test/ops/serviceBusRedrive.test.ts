@@ -4,7 +4,7 @@ import { messagePieces, movePiece } from '../../src/ops/bulk/bulkMessages.ts';
 import type { DeadLetterSource } from '../../src/ops/deadLetters.ts';
 import { serviceBusDeadLetters } from '../../src/ops/serviceBusDeadLetters.ts';
 import { defaultPassLimits } from '../../src/ops/serviceBusPass.ts';
-import { type Counts, Pause } from '../../src/runs/job.ts';
+import { Idle, type RunCounts } from '../../src/runs/job.ts';
 import { addCounts } from '../../src/runs/runRecord.ts';
 import { idsMoved } from '../support/movedLetters.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
@@ -95,9 +95,9 @@ test('a bulk run reaches all that match behind 5,000 others, and ends', async ()
   };
   const who = { runId: 'r', actor: 'ada', reason: 'a test', at: '2026-01-01T00:00:00.000Z', again: false };
   const filter = { from: 'dead-letters' as const, after };
-  let counts: Counts = {};
+  let counts: RunCounts = {};
   for await (const piece of messagePieces(parts, filter, { runId: 'r', dryRun: false })) {
-    if (piece instanceof Pause) continue;
+    if (piece instanceof Idle) continue;
     counts = addCounts(counts, await movePiece(parts, 'discard', piece, { ...who, assertHeld() {} }));
   }
   expect(counts).toEqual({ discarded: 1_150 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { DocumentStore } from '../../src/documents/documentStore.ts';
 import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
-import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { outboxWrites } from '../../src/outbox/outboxWrites.ts';
+import { markDispatched, newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { anInstance } from '../support/anInstance.ts';
 
@@ -23,7 +23,13 @@ function recordingOutbox() {
     },
     read: async () => [],
   };
-  return { outbox: outboxWrites({ documents, clock: systemClock }), batches };
+  return {
+    outbox: {
+      mark: (dispatched: Parameters<OutboxStore['mark']>[0]) =>
+        markDispatched({ documents, clock: systemClock }, dispatched),
+    },
+    batches,
+  };
 }
 
 function dispatcherWith(send: SendMessages) {

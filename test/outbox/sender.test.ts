@@ -1,9 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import type { DispatchDecision } from '../../src/outbox/outboxMessage.ts';
-import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { createSender } from '../../src/outbox/sender.ts';
+import { createSender } from '../../src/outbox/dispatcher.ts';
+import { type DispatchDecision, newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 const message = (id: string) => newOutboxMessage({ id, shard: '00', destination: 'work-items', body: [] }, 0);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { cosmosPaceStore } from '../../src/pacing/cosmosPaceStore.ts';
-import type { PaceStore } from '../../src/pacing/paceStore.ts';
+import type { PaceStore } from '../../src/pacing/schedule.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { paceStoreContract } from './paceStoreContract.ts';

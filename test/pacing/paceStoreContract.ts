@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { PaceStore } from '../../src/pacing/paceStore.ts';
-import { newSchedule } from '../../src/pacing/schedule.ts';
+import { newSchedule, type PaceStore } from '../../src/pacing/schedule.ts';
 
 /** How a store of schedules behaves. `open` gives an empty one. */
 export function paceStoreContract(open: () => Promise<PaceStore>): void {

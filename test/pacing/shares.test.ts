@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { createPacer } from '../../src/pacing/pacer.ts';
-import { newSchedule, stretchOf } from '../../src/pacing/schedule.ts';
-import { endOfWindow } from '../../src/pacing/trim.ts';
+import { endOfWindow, newSchedule, stretchOf } from '../../src/pacing/schedule.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { virtualClock } from '../support/virtualClock.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { newSchedule, type Schedule } from '../../src/pacing/schedule.ts';
-import { endOfWindow } from '../../src/pacing/trim.ts';
+import { endOfWindow, newSchedule, type Schedule } from '../../src/pacing/schedule.ts';
 
 const ceiling = 100;
 

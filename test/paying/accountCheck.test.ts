@@ -1,15 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startPayments } from '../../local/stripe/index.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
-import { StoreAway } from '../../src/documents/storeAway.ts';
-import { accountCheck, checkedAccount } from '../../src/paying/accountCheck.ts';
-import { accountRecord } from '../../src/paying/accountRecord.ts';
+import { accountRecord, checkedAccount } from '../../src/paying/accountCheck.ts';
 import type { AccountAnswer, RateLimited } from '../../src/paying/paymentProvider.ts';
-import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
+import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
-import { notPaused } from '../support/plentyOfRoom.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
@@ -29,7 +26,7 @@ const acct = (id: string, mode: 'live' | 'test' = 'live'): AccountAnswer => ({ k
 const unreadable: AccountAnswer = { kind: 'account', mode: 'live', message: 'no permission' };
 
 /** One process, and what it has said. */
-function aProcess(answer: () => AccountAnswer | RateLimited, pause = notPaused) {
+function aProcess(answer: () => AccountAnswer | RateLimited) {
   const clock = virtualClock();
   const telemetry = recordedTelemetry();
   const logged: string[] = [];
@@ -42,8 +39,14 @@ function aProcess(answer: () => AccountAnswer | RateLimited, pause = notPaused) 
       return answer();
     },
   };
-  const check = accountCheck(provider, record, instance, pause);
-  return { clock, telemetry, logged, check, record, instance, provider, asked: () => asked };
+  const paused = { now: false };
+  const turn = { answered() {}, refused() {}, unused() {} };
+  const turns = { turn: async () => (paused.now ? undefined : turn) };
+  const account = checkedAccount(provider, record, instance, turns);
+  const check = account.admission;
+  const { checkKey } = account;
+  const probe = () => account.healthChecks[0]?.probe();
+  return { clock, telemetry, logged, check, checkKey, probe, paused, asked: () => asked };
 }
 
 /** The name of the deployment is made once. */
@@ -70,7 +73,7 @@ describe('the account that a deployment began with', () => {
     const states = await Promise.all(processes.map(({ check }) => check()));
     const winner = (await stored())?.account;
     expect(states.map(({ kind }) => kind)).toEqual(
-      processes.map(({ id }) => (id === winner ? 'same' : 'changed')),
+      processes.map(({ id }) => (id === winner ? 'same' : 'heldBack')),
     );
   });
 
@@ -82,10 +85,10 @@ describe('the account that a deployment began with', () => {
     await aProcess(() => acct('acct_1')).check();
     const second = aProcess(() => answer);
     const state = await second.check();
-    if (state.kind !== 'changed') throw new Error(`expected a change, got ${state.kind}`);
-    expect(state.error.message).toContain('acct_1 (live mode)');
-    expect(state.error.message).toContain(other);
-    expect(second.logged).toEqual([state.error.message]);
+    if (state.kind !== 'heldBack') throw new Error(`expected a change, got ${state.kind}`);
+    expect(state.message).toContain('acct_1 (live mode)');
+    expect(state.message).toContain(other);
+    expect(second.logged).toEqual([state.message]);
     expect(second.telemetry.values(metric.providerAccountChanged)).toEqual([1]);
     expect(await stored()).toMatchObject({ account: 'acct_1', mode: 'live' });
   });
@@ -97,7 +100,7 @@ describe('the account that a deployment began with', () => {
     await second.check();
     now = acct('acct_1');
     await second.clock.advance(29_999);
-    expect(await second.check()).toMatchObject({ kind: 'changed' });
+    expect(await second.check()).toMatchObject({ kind: 'heldBack', retryAfterMs: 60_000 });
     await second.clock.advance(1);
     expect(await second.check()).toEqual(same);
   });
@@ -112,7 +115,10 @@ describe('the account that a deployment began with', () => {
     expect(await aProcess(() => acct('acct_1')).check()).toEqual(same);
     expect(await stored()).toMatchObject({ account: 'acct_1' });
     expect(await aProcess(() => unreadable).check()).toEqual(same);
-    expect(await aProcess(() => acct('acct_2')).check()).toMatchObject({ kind: 'changed' });
+    expect(await aProcess(() => acct('acct_2')).check()).toMatchObject({
+      kind: 'heldBack',
+      retryAfterMs: 60_000,
+    });
   });
 
   test('of two processes that add the id, one wins', async () => {
@@ -120,13 +126,13 @@ describe('the account that a deployment began with', () => {
     const ids = ['acct_1', 'acct_2'];
     const states = await Promise.all(ids.map((id) => aProcess(() => acct(id)).check()));
     const winner = (await stored())?.account;
-    expect(states.map(({ kind }) => kind)).toEqual(ids.map((id) => (id === winner ? 'same' : 'changed')));
+    expect(states.map(({ kind }) => kind)).toEqual(ids.map((id) => (id === winner ? 'same' : 'heldBack')));
   });
 
   test('a key that is refused is reported: no call gets as far as the circuit breaker', async () => {
     const refused = { kind: 'unknown', message: 'refused', fault: 'keyRejected' } as const;
     const one = aProcess(() => refused);
-    expect(await one.check()).toMatchObject({ kind: 'unclear' });
+    expect(await one.check()).toMatchObject({ kind: 'heldBack', retryAfterMs: 5_000 });
     expect(one.telemetry.values(metric.providerKeyRejected)).toEqual([1]);
   });
 
@@ -137,80 +143,106 @@ describe('the account that a deployment began with', () => {
     let now = answer;
     const one = aProcess(() => now);
     if (storeAway) await cosmos.fault({ kind: '503', count: 100 });
-    expect(await one.check()).toMatchObject({ kind: 'unclear', message: expect.any(String) });
+    expect(await one.check()).toMatchObject({ kind: 'heldBack', retryAfterMs: 5_000 });
     await cosmos.clearFaults();
     now = acct('acct_1');
-    expect(await one.check()).toMatchObject({ kind: 'unclear' });
+    expect(await one.check()).toMatchObject({ kind: 'heldBack', retryAfterMs: 5_000 });
     await one.clock.advance(2_000);
     expect(await one.check()).toEqual(same);
   });
 
-  test('a call that came too early is made again', async () => {
+  test('a question that came too early holds back nothing: it is asked again a second later', async () => {
     const limited: RateLimited = { kind: 'rateLimited', overRate: true, message: 'slow down' };
-    let refusals = 3;
+    let refusals = 1;
     const one = aProcess(() => (refusals-- > 0 ? limited : acct('acct_1')));
-    const state = one.check();
-    await one.clock.advance(5_000);
-    expect(await state).toEqual(same);
-    expect(one.asked()).toBe(4);
+    expect(await one.check()).toEqual(limited);
+    await one.clock.advance(999);
+    expect(await one.check()).toEqual(limited);
+    await one.clock.advance(1);
+    expect(await one.check()).toEqual(same);
+    expect(one.asked()).toBe(2);
+  });
+});
+
+describe('the key', () => {
+  const refused: AccountAnswer = { kind: 'unknown', message: 'refused', fault: 'keyRejected' };
+  const reported = ({ telemetry }: ReturnType<typeof aProcess>) =>
+    telemetry.values(metric.providerKeyRejected);
+
+  test('that is rejected is reported without a single payment, and so is its replacement', async () => {
+    const given: { answer: AccountAnswer } = { answer: refused };
+    const one = aProcess(() => given.answer);
+    await one.checkKey();
+    expect(reported(one)).toEqual([1]);
+    expect(one.logged).toEqual([expect.stringContaining('refuses our key')]);
+    given.answer = acct('acct_1');
+    await one.clock.advance(120_000);
+    await one.checkKey();
+    expect(reported(one)).toEqual([1, 0]);
+    // Only a call records the account.
+    expect(await stored()).toBeUndefined();
   });
 
-  test('but not once payments have been paused, or nobody knows whether they have', async () => {
-    const limited: RateLimited = { kind: 'rateLimited', overRate: true, message: 'slow down' };
-    const pauses = [
-      'payments are paused by ada: wrong amounts',
-      new StoreAway('noAnswer', undefined, 'who knows'),
-    ];
-    for (const pause of pauses) {
-      const why = async () => {
-        if (pause instanceof StoreAway) throw pause;
-        return pause;
-      };
-      const one = aProcess(() => limited, { ...notPaused, why });
-      const state = one.check();
-      await one.clock.advance(5_000);
-      expect(await state).toEqual({ kind: 'unclear', message: String(pause).replace(/^.*: who/, 'who') });
-      expect(one.asked()).toBe(1);
+  test('is asked about at most every two minutes, and in no pause', async () => {
+    const one = aProcess(() => acct('acct_1'));
+    for (let seconds = 0; seconds < 600; seconds += 30) {
+      await one.checkKey();
+      await one.clock.advance(30_000);
     }
+    expect(one.asked()).toBe(5);
+    one.paused.now = true;
+    await one.checkKey();
+    expect(one.asked()).toBe(5);
+    one.paused.now = false;
+    await one.checkKey();
+    expect(one.asked()).toBe(6);
+  });
+
+  test.each<[string, AccountAnswer | RateLimited]>([
+    ['no answer', { kind: 'unknown', message: 'no answer' }],
+    ['a failure of the provider', { kind: 'unknown', message: '500', fault: 'badAnswer' }],
+    ['too many calls', { kind: 'rateLimited', overRate: true, message: 'slow down' }],
+  ])('%s says nothing about it', async (_, answer) => {
+    const one = aProcess(() => answer);
+    await one.checkKey();
+    expect(reported(one)).toEqual([]);
   });
 });
 
 describe('a provider of another account', () => {
   test('is not called: calls are held back, and health names both accounts', async () => {
     await aProcess(() => acct('acct_1')).check();
-    const { provider, record, instance } = aProcess(() => acct('acct_2'));
-    const account = checkedAccount(provider, record, instance, notPaused);
+    const other = aProcess(() => acct('acct_2'));
     const both = expect.stringMatching(/acct_1 \(live mode\).*acct_2 \(live mode\)/);
-    expect(await account.admission()).toEqual({ kind: 'heldBack', message: both, retryAfterMs: 60_000 });
-    const [health] = account.healthChecks;
-    await expect(health?.probe()).rejects.toThrow(/acct_1 \(live mode\).*acct_2 \(live mode\)/);
+    expect(await other.check()).toEqual({ kind: 'heldBack', message: both, retryAfterMs: 60_000 });
+    await expect(other.probe()).rejects.toThrow(/acct_1 \(live mode\).*acct_2 \(live mode\)/);
+  });
+
+  test('is found out by the health check, before anything is due', async () => {
+    await aProcess(() => acct('acct_1')).check();
+    await expect(aProcess(() => acct('acct_2')).probe()).rejects.toThrow('acct_2');
   });
 
   test('is no matter of health before anything was paid: a look records nothing', async () => {
-    const { provider, record, instance, asked } = aProcess(() => acct('acct_1'));
-    const account = checkedAccount(provider, record, instance, notPaused);
-    await expect(account.healthChecks[0]?.probe()).resolves.toBeUndefined();
-    expect(asked()).toBe(0);
+    const one = aProcess(() => acct('acct_1'));
+    await expect(one.probe()).resolves.toBeUndefined();
+    expect(one.asked()).toBe(0);
     expect(await stored()).toBeUndefined();
   });
 
   test('while the account is not known, calls are held back, but nothing is wrong with the app', async () => {
-    const { provider, record, instance } = aProcess(() => ({ kind: 'unknown', message: 'down' }));
-    const account = checkedAccount(provider, record, instance, notPaused);
-    expect(await account.admission()).toMatchObject({
-      kind: 'heldBack',
-      message: 'the account is not known: down',
-    });
+    const one = aProcess(() => ({ kind: 'unknown', message: 'down' }));
+    expect(await one.check()).toMatchObject({ kind: 'heldBack', message: 'the account is not known: down' });
     await aProcess(() => acct('acct_1')).check();
-    await expect(account.healthChecks[0]?.probe()).resolves.toBeUndefined();
+    await expect(one.probe()).resolves.toBeUndefined();
   });
 
   test('is not asked by the health check while payments are paused', async () => {
     await aProcess(() => acct('acct_1')).check();
-    const { provider, record, instance, asked } = aProcess(() => acct('acct_2'));
-    const account = checkedAccount(provider, record, instance, { why: async () => 'payments are paused' });
-    await expect(account.healthChecks[0]?.probe()).resolves.toBeUndefined();
-    expect(asked()).toBe(0);
+    const one = aProcess(() => acct('acct_2'));
+    one.paused.now = true;
+    await expect(one.probe()).resolves.toBeUndefined();
+    expect(one.asked()).toBe(0);
   });
 });
 

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { TimelineEntry } from '../../src/invoice/invoice.ts';
-import { callsOverAt, callsOverMs } from '../../src/paying/callsOver.ts';
-import { callWindowMs, longestTimeoutMs } from '../../src/paying/payingPolicy.ts';
+import type { StoredEntry } from '../../src/invoice/invoice.ts';
+import { callsOverAt, callsOverMs, callWindowMs, longestTimeoutMs } from '../../src/paying/payingPolicy.ts';
 
 const start = Date.parse('2026-01-01T12:00:00.000Z');
 const at = (minutes: number) => new Date(start + minutes * 60_000).toISOString();
-const entry = (minutes: number, what: string, batchId?: string): TimelineEntry => ({
+const entry = (minutes: number, what: string, batchId?: string): StoredEntry => ({
   at: at(minutes),
   what,
   by: 'host-a',

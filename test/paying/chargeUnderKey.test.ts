@@ -40,3 +40,19 @@ test('a new unknown outcome is retried, not looked up', async () => {
   const paid = provider(unknown, { kind: 'found', paymentId: 'pi_1' });
   expect(await chargeUnderKey(paid, command, now)).toEqual(unknown);
 });
+
+test.each([
+  ['deleted', 'was deleted at the provider'],
+  ['unknown', 'does not know customer'],
+  ['tooMany', 'too many payments'],
+] as const)(
+  'a list that cannot decide (%s) leaves it to a person, and the reason names what ends it',
+  async (unlisted, why) => {
+    const old = commandFor(anInvoice(), { attempt: 2, at: new Date(now - 24 * 3_600_000).toISOString() });
+    const outcome = await chargeUnderKey(provider(remembered, { kind: 'notFound', unlisted }), old, now);
+    expect(outcome).toMatchObject({ kind: 'unclear', message: expect.stringContaining(why) });
+    expect(outcome).toMatchObject({
+      message: expect.stringMatching(/void the invoice, or retry it with notCharged/),
+    });
+  },
+);

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
+import { maxAttempts } from '../../src/invoice/invoice.ts';
+import { commandFor, type PaymentCommand } from '../../src/paying/paymentBatch.ts';
 import {
   type CommandOutcome,
   decideSettlement,
+  planSettlement,
   defaultSettlementPolicy as policy,
   type Settlement,
-} from '../../src/paying/decideSettlement.ts';
-import { commandFor, type PaymentCommand } from '../../src/paying/paymentBatch.ts';
-import { planSettlement } from '../../src/paying/planSettlement.ts';
+} from '../../src/paying/settlement.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
 const now = Date.parse('2026-01-01T12:00:00.000Z');

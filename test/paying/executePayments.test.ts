@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { NoClearAnswer, StoreAway } from '../../src/documents/storeAway.ts';
+import { NoClearAnswer, StoreAway } from '../../src/documents/documentStore.ts';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { BatchUnfinished } from '../../src/paying/batchResult.ts';
-import { createExecutePayments, type HeldMessages } from '../../src/paying/executePayments.ts';
-import type { LockRenewal } from '../../src/paying/messageLock.ts';
+import {
+  createExecutePayments,
+  type HeldMessages,
+  type LockRenewal,
+} from '../../src/paying/executePayments.ts';
+import { BatchUnfinished } from '../../src/paying/payBatch.ts';
 import { BatchRefused } from '../../src/paying/paymentBatch.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { renewMessageLock } from '../../src/platform/serviceBusHeldMessages.ts';

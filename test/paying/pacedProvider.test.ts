@@ -37,7 +37,7 @@ const request = (invoiceId: string): ChargeRequest => ({
 function world(
   answer: (call: { id: string; at: number }) => ChargeOutcome | RateLimited,
   allowance: PaymentAllowance = { rate: 10, accountRate: 100 },
-  held?: (clock: VirtualClock) => Promise<HeldBack | undefined>,
+  held?: (clock: VirtualClock) => Promise<HeldBack | RateLimited | undefined>,
 ) {
   const clock = virtualClock();
   const telemetry = recordedTelemetry();
@@ -63,7 +63,7 @@ function world(
     provider,
     pace,
     instance,
-    held && (async () => (await held(clock)) ?? { kind: 'same' as const }),
+    held && { admission: async () => (await held(clock)) ?? { kind: 'same' } },
   );
   return { clock, telemetry, calls, paced, stopping, start: clock.now() };
 }
@@ -118,6 +118,37 @@ test('what is held back is not called, and says why', async () => {
   await clock.advance(10 * second);
   expect(await all).toEqual([held, held, held]);
   expect(calls).toEqual([]);
+});
+
+test('a question about the account that comes too early is asked again in another turn of its call', async () => {
+  let refusals = 3;
+  const { clock, calls, paced, stopping, start } = world(
+    () => paid,
+    { rate: 10, accountRate: 100 },
+    async () => (refusals-- > 0 ? limited : undefined),
+  );
+  const window = { before: clock.monotonic() + 60 * second };
+  const all = charges(paced, ids(1), window);
+  await clock.advance(10 * second);
+  expect(await all).toEqual([paid]);
+  expect(calls.map(({ at }) => Math.floor((at - start) / second))).toEqual([3]);
+  refusals = Number.POSITIVE_INFINITY;
+  const others = charges(paced, ids(1), { before: clock.monotonic() + 60 * second });
+  await clock.advance(5 * second);
+  // As in a pause: no turn, no question.
+  stopping.abort();
+  await clock.advance(2 * second);
+  expect(await others).toEqual([{ kind: 'notCalled' }]);
+});
+
+test('each call that is refused for its key is reported, even one that opens no circuit', async () => {
+  const refused: ChargeOutcome = { kind: 'unknown', message: 'refused', fault: 'keyRejected' };
+  const { clock, paced, telemetry } = world(({ id }) => (id === 'inv-0' ? refused : paid));
+  const all = charges(paced, ids(3), { before: clock.monotonic() + 60 * second });
+  await clock.advance(10 * second);
+  expect(await all).toEqual([refused, paid, paid]);
+  expect(telemetry.values(metric.providerKeyRejected)).toEqual([1]);
+  expect(telemetry.values(metric.paymentBreakerOpen)).toEqual([]);
 });
 
 test('a call that is refused because there are too many is made again at its next turn, before the others', async () => {

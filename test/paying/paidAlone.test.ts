@@ -3,16 +3,19 @@
  * each way in which such a try can end is followed by the next claim.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { decideClaim } from '../../src/claiming/planClaims.ts';
-import { decideVoid } from '../../src/corrections/decideVoid.ts';
-import { retried } from '../../src/corrections/retryChanges.ts';
-import type { Invoice } from '../../src/invoice/invoice.ts';
-import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
-import { BatchUnfinished } from '../../src/paying/batchResult.ts';
-import { createPayBatch } from '../../src/paying/payBatch.ts';
+import { retried } from '../../src/after/retryInvoice.ts';
+import { decideVoid } from '../../src/after/voidInvoice.ts';
+import { decideClaim } from '../../src/claiming/claimBatch.ts';
+import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
+import {
+  BatchUnfinished,
+  createPayBatch,
+  firstParts,
+  partsToRepeat,
+  startPart,
+} from '../../src/paying/payBatch.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome, NotCalled } from '../../src/paying/paymentProvider.ts';
-import { firstParts, partsToRepeat, startPart } from '../../src/paying/startAndSettle.ts';
 import { aClaimedInvoice } from '../support/anInvoice.ts';
 import { minute, type PayingWorld, payingWorld, watchedProvider } from '../support/payingWorld.ts';
 

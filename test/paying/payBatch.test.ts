@@ -1,14 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { StoreAway } from '../../src/documents/storeAway.ts';
-import type { Invoice } from '../../src/invoice/invoice.ts';
+import { StoreAway } from '../../src/documents/documentStore.ts';
+import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
 import { paramsHash } from '../../src/invoice/keyContent.ts';
-import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
-import { BatchUnfinished } from '../../src/paying/batchResult.ts';
-import { createPayBatch } from '../../src/paying/payBatch.ts';
+import { BatchUnfinished, createPayBatch, startPart } from '../../src/paying/payBatch.ts';
 import { datedByMessage, type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome } from '../../src/paying/paymentProvider.ts';
-import { startPart } from '../../src/paying/startAndSettle.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { emptyProvider } from '../support/emptyProvider.ts';

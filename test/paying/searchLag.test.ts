@@ -7,7 +7,7 @@ import { type Charge, startPayments } from '../../local/stripe/index.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
-import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
+import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { hour, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 

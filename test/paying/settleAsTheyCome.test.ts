@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { settleAsTheyCome } from '../../src/paying/settleAsTheyCome.ts';
+import { settleAsTheyCome } from '../../src/paying/payBatch.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 
 /** A clock whose sleeps end when the test tells them to. */

@@ -26,7 +26,7 @@ export function buildReleases(folder: string): Releases {
   edit(next, versioned, /formatVersion = \d+;/, `formatVersion = ${formatVersionOf(current) + 1};`);
   edit(
     next,
-    'dist/src/followUps/receipts.js',
+    'dist/src/after/receipts.js',
     /return \{ resourceId: invoiceId,/,
     `return { version: ${formatVersionOf(next)}, resourceId: invoiceId,`,
   );

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { DayFigure } from '../../src/invoice/figures/readFigures.ts';
-import { movementKinds } from '../../src/invoice/store/movements.ts';
+import { movementKinds } from '../../src/invoice/figures/counters.ts';
+import type { DayFigure } from '../../src/invoice/store/invoiceStore.ts';
 import { addUp } from '../../src/reporting/report.ts';
 
 test('adds up by day, currency and kind', () => {

@@ -1,13 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { metric } from '../../src/platform/telemetry.ts';
-import { asShown, isAbandoned, storedAs } from '../../src/runs/abandoned.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
-import type { Job } from '../../src/runs/job.ts';
-import { newRun, type RunRecord, type RunStatus } from '../../src/runs/runRecord.ts';
-import { runScheduled } from '../../src/runs/runScheduled.ts';
-import type { RunStore } from '../../src/runs/runStore.ts';
-import { startRun } from '../../src/runs/startRun.ts';
+import { startRun } from '../../src/runs/manualRun.ts';
+import { isAbandoned, newRun, type RunRecord, type RunStatus } from '../../src/runs/runRecord.ts';
+import { asShown, type RunStore, storedAs } from '../../src/runs/runStore.ts';
 import { aJob } from '../support/aJob.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
@@ -75,104 +71,14 @@ describe('a run whose process has died', () => {
     expect(await runs.read('shown-job', run.id)).toMatchObject({ status: 'running' });
   });
 
-  test('is closed by the next run, even one that finds nothing to do; one that lives is not', async () => {
-    const { job } = aJob({});
-    const { parts, silentRun, shown, telemetry, iso, clock } = aProcess(job.name);
-    const [dead, alive] = [await silentRun(3 * minute), await silentRun(minute)];
-    await runScheduled(job, parts);
-    expect(await runs.read(job.name, dead.id)).toMatchObject({
-      status: 'abandoned',
-      completedAt: iso(clock.now()),
-      heartbeatAt: dead.heartbeatAt,
-    });
-    expect(await shown(dead)).toMatchObject({ status: 'abandoned', groups: { '1': { status: 'lost' } } });
-    expect(await shown(alive)).toMatchObject({ status: 'running' });
-    const ended = telemetry.reports.filter(({ name }) => name === metric.runEnded);
-    expect(ended.map(({ attributes }) => attributes.status)).toEqual(['abandoned', 'completed']);
-    expect(
-      await runs.updateGroup({ job: job.name, runId: dead.id }, '1', { status: 'running', counts: {} }, ''),
-    ).toBe(false);
-  });
-
-  test('is counted as its job has counted it, whatever it had reported', async () => {
-    const { parts, silentRun, shown } = aProcess('count-job');
-    const job: Job = { ...aJob({}, undefined, 'count-job').job, done: async () => ({ done: 5 }) };
-    const dead = await silentRun(3 * minute);
-    await runScheduled(job, parts);
-    expect(await shown(dead)).toMatchObject({
-      status: 'abandoned',
-      groups: {
-        '0': { status: 'completed', counts: { done: 3 } },
-        '1': { status: 'lost', counts: { done: 5 } },
-      },
-    });
-  });
-
-  test('is counted before its group is worked on again, which is counted in the same place', async () => {
-    const { parts, silentRun, shown } = aProcess('taken-job');
-    const counted = { done: 5 };
-    const forget = () => {
-      counted.done = 0;
-    };
-    const { job: plain } = aJob({ '1': 1 }, forget, 'taken-job');
-    const job: Job = { ...plain, done: async () => ({ ...counted }) };
-    const cutOff = await silentRun(minute);
-    await runScheduled(job, parts);
-    expect(await shown(cutOff)).toMatchObject({
-      status: 'running',
-      heartbeatAt: cutOff.heartbeatAt,
-      groups: {
-        '0': { status: 'completed' },
-        '1': { status: 'lost', counts: { done: 5 } },
-        '2': { status: 'pending' },
-      },
-    });
-  });
-
-  test('of which a group has just ended: what it says itself counts', async () => {
-    const { parts, silentRun, shown } = aProcess('ended-job');
-    const run = await silentRun(minute);
-    const key = { job: 'ended-job', runId: run.id };
-    const { job: plain } = aJob({ '1': 1 }, undefined, 'ended-job');
-    const job: Job = {
-      ...plain,
-      async done() {
-        await runs.updateGroup(key, '1', { status: 'completed', counts: { done: 4 } }, run.heartbeatAt);
-        return { done: 5 };
-      },
-    };
-    await runScheduled(job, parts);
-    expect(await shown(run)).toMatchObject({ groups: { '1': { status: 'completed', counts: { done: 4 } } } });
-  });
-
-  test('that gives a sign of life while it is being closed goes on', async () => {
-    const { job } = aJob({});
-    const { parts, silentRun, shown, iso, clock } = aProcess(job.name);
+  test('is running again if its process was only slow', async () => {
+    const { silentRun, shown, iso, clock } = aProcess('slow-job');
     const run = await silentRun(3 * minute);
-    const store: RunStore = {
-      ...runs,
-      async list(query) {
-        const page = await runs.list(query);
-        await runs.updateGroup(
-          { job: job.name, runId: run.id },
-          '1',
-          { status: 'running', counts: {} },
-          iso(clock.now()),
-        );
-        return page;
-      },
-    };
-    await runScheduled(job, { ...parts, runs: store });
-    expect(await shown(run)).toMatchObject({ status: 'running' });
-  });
-
-  test('hides no failure: records that cannot be read stop no run', async () => {
-    const { job, processed } = aJob({ '0': 1 });
-    const { parts, telemetry } = aProcess(job.name);
-    const store: RunStore = { ...runs, list: () => Promise.reject(new Error('away')) };
-    await runScheduled(job, { ...parts, runs: store });
-    expect(processed).toHaveLength(1);
-    expect(telemetry.values(metric.runReportFailed)).toEqual([1]);
+    const record = { status: 'running', counts: { done: 2 } } as const;
+    expect(await runs.updateGroup({ job: 'slow-job', runId: run.id }, '1', record, iso(clock.now()))).toBe(
+      true,
+    );
+    expect(await shown(run)).toMatchObject({ status: 'running', groups: { '1': record } });
   });
 });
 
@@ -192,7 +98,7 @@ describe('resuming', () => {
     return startRun({ job, runs, orchestrations, instance }, { dryRun: false, resume: id });
   }
 
-  test('an abandoned run that nobody has closed: its unfinished groups are started', async () => {
+  test('an abandoned run: its unfinished groups are started', async () => {
     const { job } = aJob({ '0': 1, '1': 1, '2': 1 });
     const process = aProcess(job.name);
     const run = await process.silentRun(3 * minute);
@@ -215,14 +121,13 @@ describe('resuming', () => {
   });
 });
 
-test('lists find abandoned runs by the status that is shown, closed or not', async () => {
+test('lists find abandoned runs by the status that is shown', async () => {
   const job = 'listed';
   const { silentRun, clock } = aProcess(job);
   const ids = {
     alive: (await silentRun(minute)).id,
     aliveManual: (await silentRun(3 * minute, { trigger: 'manual' })).id,
     silent: (await silentRun(3 * minute)).id,
-    closed: (await silentRun(9 * minute, { status: 'abandoned' })).id,
     failed: (await silentRun(9 * minute, { status: 'failed' })).id,
   };
   const found = async (status: RunStatus) => {
@@ -230,6 +135,6 @@ test('lists find abandoned runs by the status that is shown, closed or not', asy
     return items.map(({ id }) => id).toSorted();
   };
   expect(await found('running')).toEqual([ids.alive, ids.aliveManual].toSorted());
-  expect(await found('abandoned')).toEqual([ids.silent, ids.closed].toSorted());
+  expect(await found('abandoned')).toEqual([ids.silent]);
   expect(await found('failed')).toEqual([ids.failed]);
 });

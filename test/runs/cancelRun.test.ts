@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { metric } from '../../src/platform/telemetry.ts';
-import { cancelRun } from '../../src/runs/cancelRun.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { endManualRun, newManualRun, runManualGroup } from '../../src/runs/manualRun.ts';
 import { runScheduled } from '../../src/runs/runScheduled.ts';
-import type { RunStore } from '../../src/runs/runStore.ts';
+import { cancelRun, type RunStore } from '../../src/runs/runStore.ts';
 import { aJob } from '../support/aJob.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';

@@ -4,15 +4,14 @@ import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { newInvoice } from '../../src/invoice/invoice.ts';
 import { shardOf, shardsCheck } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { sendingStore } from '../../src/invoice/store/sendingStore.ts';
+import { sendingStore } from '../../src/invoice/store/invoiceWrites.ts';
 import { FencedOut, jobLockKey } from '../../src/locking/index.ts';
-import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
-import { createSender } from '../../src/outbox/sender.ts';
+import { createSender, type Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
-import { defineJob, type Job, Pause } from '../../src/runs/job.ts';
+import { defineJob, Idle, type Job } from '../../src/runs/job.ts';
 import type { RunRecord } from '../../src/runs/runRecord.ts';
 import { runScheduled } from '../../src/runs/runScheduled.ts';
 import type { RunStore } from '../../src/runs/runStore.ts';
@@ -78,9 +77,9 @@ describe('runScheduled', () => {
       name: 'count',
       groups: ['0'],
       async *plan() {
-        yield new Pause(5_000);
+        yield new Idle(5_000);
         yield 'piece';
-        yield new Pause(3_600_000);
+        yield new Idle(3_600_000);
         yield 'never';
       },
       async process() {
@@ -223,6 +222,26 @@ describe('runScheduled', () => {
     });
   });
 
+  test('a job that is on hold ends its group as partial: nothing has failed, and the next run goes on', async () => {
+    const { job, processed } = aJob({ '0': 3, '1': 1 });
+    const onHold: Job = {
+      ...job,
+      async process(piece, run) {
+        if (run.group === '0' && processed.includes('0:0'))
+          return { counts: {}, held: 'payments are paused' };
+        return job.process(piece, run);
+      },
+    };
+    const { runId } = await runScheduled(onHold, running(virtualLocks()));
+    expect(processed.toSorted()).toEqual(['0:0', '1:0']);
+    expect(await runs.read(job.name, runId)).toMatchObject({
+      groups: {
+        '0': { status: 'partial', counts: { done: 1 }, reason: 'payments are paused' },
+        '1': { status: 'completed' },
+      },
+    });
+  });
+
   test('if a piece asks to stop because the process was paused, the reason is the lost lease', async () => {
     const world = virtualLocks();
     const { job } = aJob({ '0': 3 });
@@ -240,7 +259,7 @@ describe('runScheduled', () => {
     });
   });
 
-  test('a record that cannot be created: the work is done without it, and the tick says so', async () => {
+  test('a record that cannot be created: the work is done without it', async () => {
     const world = virtualLocks();
     const { job, processed } = aJob({ '0': 2 }, () => world.clock.stall(2_500));
     const store = { ...runs, create: () => Promise.reject(new Error('the store is full')) };
@@ -248,10 +267,9 @@ describe('runScheduled', () => {
     expect(processed).toEqual(['0:0', '0:1']);
     expect(tick).toMatchObject({
       groups: { '0': { status: 'completed', counts: { done: 2 } } },
-      unrecorded: 'its record could not be created: the store is full',
     });
-    // Before each of the two pieces, at the end of the group and at the end of the run.
-    expect(world.telemetry.values(metric.runReportFailed)).toHaveLength(4);
+    // Before each of the two pieces, and at the end of the group.
+    expect(world.telemetry.values(metric.runReportFailed)).toHaveLength(3);
     expect(await runs.read('count', tick.runId)).toBeUndefined();
   });
 
@@ -263,8 +281,7 @@ describe('runScheduled', () => {
         refusals-- > 0 ? Promise.reject(new Error('the store is full')) : runs.create(record),
     };
     const { job } = aJob({ '0': 1 });
-    const { runId, unrecorded } = await runScheduled(job, running(virtualLocks(), 'host-a', store));
-    expect(unrecorded).toBeUndefined();
+    const { runId } = await runScheduled(job, running(virtualLocks(), 'host-a', store));
     expect(await runs.read('count', runId)).toMatchObject({
       status: 'completed',
       groups: { '0': { counts: { done: 1 } } },
@@ -279,23 +296,22 @@ describe('runScheduled', () => {
         world.clock.stall(2_500);
         if (piece === '0:0') await cosmos.fault({ kind, count: 1_000, filter: { container: 'runs' } });
       });
-      const { runId, groups, unrecorded } = await runScheduled(job, running(world));
+      const { runId, groups } = await runScheduled(job, running(world));
       await cosmos.clearFaults();
       expect(processed.toSorted()).toEqual(['0:0', '0:1', '0:2', '1:0']);
       expect(groups).toMatchObject({ '0': { status: 'completed' }, '1': { status: 'completed' } });
-      expect(unrecorded).toContain('its record could not be ended');
       expect(world.telemetry.values(metric.runReportFailed).length).toBeGreaterThan(0);
       expect(await runs.read('count', runId)).toMatchObject({ status: 'running' });
     },
   );
 
-  test('the tick fails with the reason of its failed group, and adds that its record could not be ended', async () => {
+  test('the tick fails with the reason of its failed group, even if its record cannot be ended', async () => {
     const store = { ...runs, end: () => Promise.reject(new Error('the store is away')) };
     const { job } = aJob({ '0': 1 }, () => {
       throw new Error('out of paper');
     });
     const error = await failureOf(runScheduled(job, running(virtualLocks(), 'host-a', store)));
-    expect(String(error)).toContain('out of paper (and its record could not be ended: the store is away)');
+    expect(String(error)).toContain('out of paper');
   });
 
   test('a fault while taking the lease of one group does not affect the other groups', async () => {

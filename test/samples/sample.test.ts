@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { testMethod } from '../../local/stripe/paymentMethods.ts';
 import { generateSample } from '../../samples/generate.ts';
 import { currencyExponent } from '../../src/invoice/currencies.ts';
-import { stripeAmount } from '../../src/invoice/stripeAmount.ts';
+import { stripeAmount } from '../../src/stripe/stripeAmount.ts';
 import { readBody } from '../support/importing.ts';
 
 const file = readFileSync('samples/invoices.csv', 'utf8');

@@ -35,12 +35,19 @@ test('records are wrong if a run or group is still open, or if they miss a claim
   >[1];
   const group = (status: 'completed' | 'running', count: number) => ({ status, counts: { claimed: count } });
   const run = { id: 'a', status: 'completed' } as const;
-  expect(wrongRecords([{ ...run, groups: { '0': group('completed', 2) } }], evidence)).toEqual([]);
-  expect(wrongRecords([{ ...run, groups: { '0': group('running', 1) } }], evidence)).toEqual([
-    'group 0 of run a, which is completed, is running',
-    'the runs count 1 claims of 2',
-  ]);
   expect(
-    wrongRecords([{ ...run, status: 'running', groups: { '0': group('completed', 2) } }], evidence),
+    wrongRecords([{ ...run, groups: { '0': group('completed', 2) } }], evidence, { killed: false }),
+  ).toEqual([]);
+  expect(
+    wrongRecords([{ ...run, groups: { '0': group('running', 1) } }], evidence, { killed: false }),
+  ).toEqual(['group 0 of run a, which is completed, is running', 'the runs count 1 claims of 2']);
+  expect(
+    wrongRecords([{ ...run, status: 'running', groups: { '0': group('completed', 2) } }], evidence, {
+      killed: false,
+    }),
   ).toEqual(['run a is still running']);
+  const counts = (n: number) =>
+    wrongRecords([{ ...run, groups: { '0': group('completed', n) } }], evidence, { killed: true });
+  expect(counts(1)).toEqual([]);
+  expect(counts(3)).toEqual(['the runs count 3 claims of 2']);
 });

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isFull } from '../support/onlyInFull.ts';
 import { campaign } from './campaign.ts';
 import { regressions } from './kept/regressions.ts';
 import type { Order, Result } from './orders.ts';
@@ -25,10 +26,10 @@ function order(from: number, count: number): Order {
   return { from, count, strict: false, onViolation: 'goOn' };
 }
 
-// `.ci/run` adds a thousand that nobody has run before.
-test('two hundred schedules violate nothing', { timeout: patientMs }, async () => {
+// Fixed seeds show that nothing is new; `.ci/run` adds a thousand that nobody has run before.
+test('schedules violate nothing', { timeout: patientMs }, async () => {
   const lines: string[] = [];
-  const options = { from: 1, seeds: 200, jobs: 2, strict: false, all: false };
+  const options = { from: 1, seeds: isFull ? 200 : 25, jobs: 2, strict: false, all: false };
   const held = await campaign(options, (line) => lines.push(line));
   expect(held, lines.join('\n')).toBe(true);
 });

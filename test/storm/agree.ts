@@ -118,7 +118,7 @@ function ofInvoice(invoice: Invoice, { payments, refunds, disputes }: StormLedge
     const recorded = second.find((one) => one.id === other.id);
     // One of another amount may have been known before: then a person has decided that it does not count.
     const isDecided = recorded === undefined && !isOurs(other, invoice) && isNamed(other.id);
-    const isGoneAgain = recorded === undefined && goneOf(other.id) >= other.amount;
+    const isGoneAgain = recorded === undefined && !holds(other);
     if (recorded?.amountMinor !== other.amount && !isDecided && !isGoneAgain)
       problems.push(
         `${id}: second payment ${other.id} over ${other.amount} is recorded as ${recorded?.amountMinor}`,

@@ -1,5 +1,5 @@
-import { retryInvoice } from '../../src/corrections/retryInvoice.ts';
-import { voidInvoice } from '../../src/corrections/voidInvoice.ts';
+import { retryInvoice } from '../../src/after/retryInvoice.ts';
+import { voidInvoice } from '../../src/after/voidInvoice.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { idempotencyKey } from '../../src/paying/chargeUnderKey.ts';
 import type { longPayments } from './longPayments.ts';
@@ -13,8 +13,11 @@ export function correctedInvoices(app: LongPayments) {
   return {
     void: (id: string, reason = 'sent by mistake', changed: Partial<typeof parts> = {}) =>
       voidInvoice({ ...parts, ...changed }, id, { actor, reason }),
-    retry: (id: string, wish: Omit<Parameters<typeof retryInvoice>[2], 'actor'> = {}) =>
-      retryInvoice(parts, id, { actor, ...wish }),
+    retry: (
+      id: string,
+      wish: Omit<Parameters<typeof retryInvoice>[2], 'actor'> = {},
+      changed: Partial<typeof parts> = {},
+    ) => retryInvoice({ ...parts, ...changed }, id, { actor, ...wish }),
 
     /**
      * An invoice of which the app knows less than there is, as a crash leaves it: it was claimed, perhaps

@@ -1,4 +1,4 @@
-import type { CorrectionParts } from '../../src/corrections/corrections.ts';
+import type { CorrectionParts } from '../../src/after/corrections.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 import { anInstance } from './anInstance.ts';
 import { emptyProvider } from './emptyProvider.ts';

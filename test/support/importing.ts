@@ -7,8 +7,7 @@ import { mediaTypeOf } from '../../src/intake/mediaType.ts';
 import { type Row, readRows } from '../../src/intake/readRows.ts';
 import { type ImportLimits, importLimits } from '../../src/intake/rowReader.ts';
 import type { InvoiceContent } from '../../src/invoice/invoice.ts';
-import type { AddOutcome } from '../../src/invoice/store/adding.ts';
-import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
+import type { AddOutcome, InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { Problem } from '../../src/platform/problem.ts';
 

@@ -1,12 +1,11 @@
 import { type Charge, startPayments } from '../../local/stripe/index.ts';
+import { type CheckParts, checkPayments } from '../../src/after/checkPayments.ts';
 import { claimBatch } from '../../src/claiming/claimBatch.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
-import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
-import { checkPayments } from '../../src/tracking/checkPayments.ts';
-import type { TrackingParts } from '../../src/tracking/trackPayment.ts';
+import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
+import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { anInstance } from './anInstance.ts';
 import {
   aRun,
@@ -34,7 +33,7 @@ export async function longPayments({ searchLagMs = 60_000 }: { searchLagMs?: num
   const telemetry = recordedTelemetry();
   const instance = anInstance({ name: 'host-t', clock, telemetry });
   const invoices = cosmosInvoiceStore(world.container, { clock, shards });
-  const parts: TrackingParts = {
+  const parts: CheckParts = {
     invoices,
     provider: unpaced(provider, { clock }),
     followUps: followUpsWithWebhook,

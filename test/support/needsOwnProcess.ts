@@ -11,7 +11,7 @@ export const needsOwnProcess: string[] = [
   'test/{package,idleApp,idleApp.messages}.test.ts',
   // They replace something of the process: its clock, its environment, its tracer.
   'test/ops/health.test.ts',
-  'test/paying/{circuitBreaker,stripe/boundedConnections,traced}.test.ts',
+  'test/paying/traced.test.ts',
   'test/platform/{exportTelemetry,tracing}.test.ts',
   // They measure their process.
   'test/{platform/eventLoopTurns,outbox/sender}.test.ts',

@@ -144,7 +144,7 @@ export async function outageWorld(factor: number, env: Record<string, string> = 
     async parked(): Promise<{ invoices: number; messages: number; poison: number }> {
       return {
         invoices: await invoices.parkedCount(),
-        messages: await outbox.parkedCount(),
+        messages: await outbox.count({ status: 'parked' }),
         poison: host.poison.length,
       };
     },

@@ -2,7 +2,7 @@ import type { PauseWatch } from '../../src/pacing/pause.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 
 /** Payments go on. */
-export const notPaused: Pick<PauseWatch, 'why' | 'gate'> = { why: async () => undefined, gate: () => 'open' };
+export const notPaused: Pick<PauseWatch, 'look' | 'gate'> = { look: async () => {}, gate: () => 'open' };
 
 /** For a job that claims whatever is due: the payments are fast and not paused. */
 export const plentyOfRoom = {

@@ -1,6 +1,5 @@
 import type { DocumentStore } from '../../src/documents/documentStore.ts';
-import { figureMoves } from '../../src/invoice/figures/figureMoves.ts';
-import { createDays, standingOf } from '../../src/invoice/figures/storedFigures.ts';
+import { createDays, figureMoves, standingOf } from '../../src/invoice/figures/counters.ts';
 import { type Invoice, invoiceSchema } from '../../src/invoice/invoice.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Unreadable } from '../../src/documents/storedDocuments.ts';
-import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
+import { cosmosPoisonStore } from '../../src/workItems/cosmosWorkItems.ts';
 import { payonceCosmos } from '../support/payonceCosmos.ts';
 
 test('a broken record hides no other in the list, and is reported', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decidePostponement, longestRefusedMs, type Retry } from '../../src/workItems/decidePostponement.ts';
+import { decidePostponement, longestRefusedMs, type Retry } from '../../src/workItems/nextTry.ts';
 
 const start = Date.parse('2026-01-01T12:00:00.000Z');
 const hour = 3_600_000;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { StoreAway } from '../../src/documents/storeAway.ts';
+import { StoreAway } from '../../src/documents/documentStore.ts';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
-import { cosmosEffects } from '../../src/workItems/cosmosEffects.ts';
-import type { Effects } from '../../src/workItems/effects.ts';
+import { cosmosEffects } from '../../src/workItems/cosmosWorkItems.ts';
+import type { Effects } from '../../src/workItems/workItem.ts';
 import { memoryEffects } from '../memory/memoryEffects.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 

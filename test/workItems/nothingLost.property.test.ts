@@ -1,14 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { StoreAway } from '../../src/documents/storeAway.ts';
+import { StoreAway } from '../../src/documents/documentStore.ts';
 import { createLocks } from '../../src/locking/index.ts';
 import { noTelemetry } from '../../src/platform/telemetry.ts';
 import { memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';
-import type { Effects } from '../../src/workItems/effects.ts';
-import { NotNow } from '../../src/workItems/notNow.ts';
+import { NotNow } from '../../src/workItems/nextTry.ts';
 import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
-import { defineStage, itemsOf, workItemMessages } from '../../src/workItems/workItem.ts';
+import { defineStage, type Effects, itemsOf, workItemMessages } from '../../src/workItems/workItem.ts';
 import { memoryEffects } from '../memory/memoryEffects.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { virtualClock } from '../support/virtualClock.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
-import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
+import { cosmosPoisonStore } from '../../src/workItems/cosmosWorkItems.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
 import { defineStage } from '../../src/workItems/workItem.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';

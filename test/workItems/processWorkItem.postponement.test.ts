@@ -3,14 +3,12 @@ import { QueueServiceClient } from '@azure/storage-queue';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
-import { NotifyFailed } from '../../src/followUps/webhook.ts';
 import { LockTimeout, workItemLockKey } from '../../src/locking/index.ts';
 import { sendToQueue } from '../../src/outbox/storageQueueDestination.ts';
-import { NotReconciled } from '../../src/paying/lookUpInvoice.ts';
+import { NotReconciled } from '../../src/paying/reconciliation.ts';
 import { metric } from '../../src/platform/telemetry.ts';
-import { cosmosEffects } from '../../src/workItems/cosmosEffects.ts';
-import { longestRefusedMs } from '../../src/workItems/decidePostponement.ts';
-import { NotYet } from '../../src/workItems/notNow.ts';
+import { cosmosEffects } from '../../src/workItems/cosmosWorkItems.ts';
+import { longestRefusedMs, NotNow, NotYet } from '../../src/workItems/nextTry.ts';
 import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
 import { defineStage, type WorkItem, WorkItemRefused } from '../../src/workItems/workItem.ts';
 import { anInstance } from '../support/anInstance.ts';
@@ -64,7 +62,7 @@ describe('a work item that cannot be done now', () => {
     expect(rung).toEqual([]);
   });
 
-  test.each([new NotReconciled('the provider cannot say'), new NotifyFailed('the webhook answered 503')])(
+  test.each([new NotReconciled('the provider cannot say'), new NotNow('the webhook answered 503')])(
     '%o: sent again for later, with the count of its tries',
     async (fault) => {
       const { work, outside, sent, noted, world } = worker();
@@ -85,7 +83,7 @@ describe('a work item that cannot be done now', () => {
 
   test('is done after an outage of hours', async () => {
     const { work, outside, sent, rung, world } = worker();
-    outside.fault = new NotifyFailed('down');
+    outside.fault = new NotNow('down');
     let message: unknown = item('patient');
     const recovery = world.clock.now() + 6 * 3_600_000;
     for (;;) {
@@ -101,7 +99,7 @@ describe('a work item that cannot be done now', () => {
 
   test('is never given up: after 30 hours it is done', async () => {
     const { work, outside, sent, rung, world } = worker();
-    outside.fault = new NotifyFailed('down');
+    outside.fault = new NotNow('down');
     const since = new Date(world.clock.now() - 30 * 3_600_000).toISOString();
     expect(await work({ ...item('weekend'), retry: { tries: 200, since } })).toBe('postponed');
     expect(world.telemetry.values(metric.workItemWaitedMs)).toEqual([30 * 3_600_000]);
@@ -142,7 +140,7 @@ describe('a work item that cannot be done now', () => {
 
   test('takes effect once, even if its process dies after sending it again and leaves two copies', async () => {
     const { work, outside, sent, rung } = worker();
-    outside.fault = new NotifyFailed('down');
+    outside.fault = new NotNow('down');
     await work(item('copied'));
     outside.fault = undefined;
     expect(await work(item('copied'))).toBe('done');
@@ -152,7 +150,7 @@ describe('a work item that cannot be done now', () => {
 
   test('keeps the fields that this release does not know', async () => {
     const { work, outside, sent, world } = worker();
-    outside.fault = new NotifyFailed('down');
+    outside.fault = new NotNow('down');
     const since = new Date(world.clock.now()).toISOString();
     const message = { ...item('later'), priority: 'high', retry: { tries: 1, since, hint: ['x'] } };
     expect(await work(message)).toBe('postponed');
@@ -198,7 +196,7 @@ describe('any other failure', () => {
     ['to put off', { ...item('unsent'), version: formatVersion + 1 }],
   ])('a work item %s that cannot be sent again rejects, and the error is kept', async (_what, message) => {
     const { work, outside, noted } = worker();
-    outside.fault = new NotifyFailed('down');
+    outside.fault = new NotNow('down');
     outside.queueFault = new Error('the queue is away');
     await expect(work(message)).rejects.toBe(outside.queueFault);
     expect(noted).toEqual([{ message, error: outside.queueFault }]);

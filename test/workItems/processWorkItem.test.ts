@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LeaseLost } from '../../src/locking/index.ts';
-import { cosmosEffects } from '../../src/workItems/cosmosEffects.ts';
+import { cosmosEffects } from '../../src/workItems/cosmosWorkItems.ts';
 import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
 import { defineStage, type StageContext, WorkItemRefused } from '../../src/workItems/workItem.ts';
 import { anInstance } from '../support/anInstance.ts';

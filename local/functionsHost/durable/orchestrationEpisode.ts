@@ -7,8 +7,7 @@
  * Only an episode moves an instance out of Running, and only a committed episode may be published.
  */
 import type { OrchestratorState } from './actions.ts';
-import type { EventOf, FinalStatus, HistoryEvent } from './events.ts';
-import { toJsonText } from './events.ts';
+import { type EventOf, type FinalStatus, type HistoryEvent, toJsonText } from './events.ts';
 import { type Decision, type ReplayOptions, replay } from './replay.ts';
 
 /** Outcome of running the orchestrator function. */

@@ -1,16 +1,18 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { z } from 'zod';
-import { type DocumentStore, maxOperations, refusedBecause } from '../../documents/documentStore.ts';
-import { NoClearAnswer } from '../../documents/storeAway.ts';
+import {
+  type DocumentStore,
+  maxOperations,
+  NoClearAnswer,
+  refusedBecause,
+} from '../../documents/documentStore.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { FigureKeeper } from '../figures/figureKeeper.ts';
+import type { CounterKeeper } from '../figures/counters.ts';
 import { type Imported, type InvoiceContent, importedSchema, newInvoice } from '../invoice.ts';
-import { sameContent } from '../sameContent.ts';
 import { shardOf } from '../shard.ts';
-import { contentHash, importedHash, type Tombstone, tombstoneSchema } from '../tombstone.ts';
-import type { Added, AddOptions, AddOutcome } from './adding.ts';
-import type { InvoiceStore } from './invoiceStore.ts';
+import { contentHash, importedHash, sameContent, type Tombstone, tombstoneSchema } from '../tombstone.ts';
+import type { Added, AddOptions, AddOutcome, InvoiceStore } from './invoiceStore.ts';
 
 /** Invoices in one transaction, which also moves the figures of their shard. */
 const mostTogether = maxOperations - 1;
@@ -24,7 +26,7 @@ export function addInvoices(parts: {
   documents: DocumentStore;
   clock: Clock;
   shards: number;
-  figures: FigureKeeper;
+  figures: CounterKeeper;
 }): InvoiceStore['add'] {
   const limit = pLimit(concurrentTransactions);
   return (contents, options) => addOfOneImport({ ...parts, limit }, contents, options);
@@ -41,7 +43,7 @@ async function addOfOneImport(
     documents: DocumentStore;
     clock: Clock;
     shards: number;
-    figures: FigureKeeper;
+    figures: CounterKeeper;
     limit: LimitFunction;
   },
   contents: Parameters<InvoiceStore['add']>[0],
@@ -91,7 +93,6 @@ async function addOfOneImport(
       settled(row, outcome);
     };
     try {
-      await figures.prepare(shard);
       const written = await writeUntilClear(
         { documents, clock },
         {
@@ -146,7 +147,7 @@ async function addOfOneImport(
     }
   }
 
-  /** What these ids stand for already: invoices, and those that have moved to the archive. */
+  /** Stored invoices of these ids, and tombstones of archived ones. */
   async function readTaken(shard: string, rows: readonly InvoiceContent[]) {
     const ids = rows.map(({ id }) => id);
     const stored = await documents.read(shard, ids);

@@ -1,72 +1,114 @@
-import type { DocumentStore } from '../../documents/documentStore.ts';
-import { NoClearAnswer } from '../../documents/storeAway.ts';
-import { readableDocuments } from '../../documents/storedDocuments.ts';
+import { type DocumentStore, NoClearAnswer } from '../../documents/documentStore.ts';
+import { readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
 import { newWriteId } from '../../documents/systemId.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
+import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { FigureKeeper } from '../figures/figureKeeper.ts';
-import { type Invoice, invoiceSchema } from '../invoice.ts';
-import { hasWrite, type InvoiceChange, ifUnchanged, namedWrite } from '../invoiceChange.ts';
+import type { CounterKeeper } from '../figures/counters.ts';
+import { type Invoice, invoiceSchema, isInvoice } from '../invoice.ts';
+import { creationsOf, hasWrite, type InvoiceChange, ifUnchanged, namedWrite } from '../invoiceChange.ts';
+import { shardOf } from '../shard.ts';
+import type { ChangedInvoices, ChangeRequest, Updated, UpdateRequest } from './invoiceStore.ts';
 
-export interface ChangeRequest<R> {
-  shard: string;
-  /** At most 48: each may move the figures of another day, and a transaction has 100 operations. */
-  ids: readonly string[];
-  /** What to do with each as it is stored; asked again for those that somebody else changed meanwhile. */
-  decide: (invoice: Invoice) => { kind: 'change'; change: InvoiceChange } | { kind: 'refuse'; why: R };
-  /** Called before each try: throws if this process may not write any more. */
-  beforeTry?: () => void;
+interface Parts {
+  documents: DocumentStore;
+  clock: Clock;
+  figures: CounterKeeper;
 }
 
-export interface ChangedInvoices<R> {
-  changed: readonly string[];
-  refused: ReadonlyMap<string, R>;
-  missing: readonly string[];
+/** Changes one invoice, decided on what is stored; see `InvoiceStore.update`. */
+export async function updateInvoice<R>(
+  { shards, ...parts }: Parts & { shards: number },
+  id: string,
+  request: UpdateRequest<R>,
+): Promise<Updated<R>> {
+  const shard = shardOf(id, shards);
+  const { written, refused } = await change(parts, {
+    shard,
+    ids: [id],
+    what: `invoice ${id}`,
+    read,
+    ...request,
+  });
+  const [one] = written;
+  if (one === undefined)
+    return refused.has(id) ? { kind: 'refused', why: refused.get(id) as R } : { kind: 'notFound' };
+  const [invoice = one.invoice] = await read([id]);
+  return { kind: 'updated', before: one.invoice, invoice, messages: one.messages };
+
+  async function read(ids: readonly string[]): Promise<Invoice[]> {
+    const found = await parts.documents.read(shard, ids);
+    return found.filter(isInvoice).map((document) => readableDocument(document, invoiceSchema, 'invoice'));
+  }
 }
 
 /** Changes several invoices of one shard in one transaction, each decided on what is stored; see `InvoiceStore.change`. */
 export async function changeInvoices<R>(
-  store: { documents: DocumentStore; clock: Clock; figures: FigureKeeper },
-  { shard, ids, decide, beforeTry }: ChangeRequest<R>,
+  parts: Parts,
+  request: ChangeRequest<R>,
 ): Promise<ChangedInvoices<R>> {
+  const { shard } = request;
+  const what = `invoices of shard ${shard}`;
+  const { written, refused, missing } = await change(parts, { ...request, what, read });
+  return { changed: written.map(({ invoice }) => invoice.id), refused, missing };
+
+  async function read(some: readonly string[]): Promise<Invoice[]> {
+    return readableDocuments(await parts.documents.read(shard, some), invoiceSchema, 'invoice');
+  }
+}
+
+async function change<R>(
+  { documents, clock, figures }: Parts,
+  {
+    shard,
+    ids,
+    what,
+    read,
+    decide,
+    beforeTry,
+  }: UpdateRequest<R> & {
+    shard: string;
+    ids: readonly string[];
+    what: string;
+    read: (ids: readonly string[]) => Promise<Invoice[]>;
+  },
+) {
   const refused = new Map<string, R>();
   const found = await read(ids);
   const known = new Set(found.map(({ id }) => id));
-  const missing = ids.filter((id) => !known.has(id));
-  const { figures } = store;
   const write = newWriteId();
-  await figures.prepare(shard);
-  const written = await writeUntilClear(store, {
-    partition: shard,
-    items: decided(found),
-    plan(items) {
-      const patches = items.map(({ invoice, change }) => ifUnchanged(invoice, namedWrite(change, write)));
-      const before = items.map(({ invoice }) => invoice);
-      return figures.patching(shard, patches, before);
+  const answer = await writeUntilClear(
+    { documents, clock },
+    {
+      partition: shard,
+      items: decided(found),
+      plan(items) {
+        const patches = items.map((item) => ifUnchanged(item.invoice, namedWrite(item.change, write)));
+        const before = items.map(({ invoice }) => invoice);
+        const messages = items.flatMap((item) => item.messages);
+        return [...creationsOf(messages), ...figures.patching(shard, patches, before)];
+      },
+      onRefused: (operations, codes) => figures.refused(shard, operations, codes),
+      reread: (items) => read(items.map(({ invoice }) => invoice.id)),
+      // A transaction is whole: one invoice shows it for all.
+      isApplied: (stored) => stored.some((invoice) => hasWrite(invoice, write)),
+      keep: (_items, stored) => decided(stored),
+      ...(beforeTry === undefined ? {} : { beforeTry }),
     },
-    onRefused: (operations, codes) => figures.refused(shard, operations, codes),
-    reread: (items) => read(items.map(({ invoice }) => invoice.id)),
-    // A transaction is whole: one invoice shows it for all.
-    isApplied: (stored) => stored.some((invoice) => hasWrite(invoice, write)),
-    keep: (_items, stored) => decided(stored),
-    ...(beforeTry === undefined ? {} : { beforeTry }),
-  });
-  if (written.kind === 'unclear') {
-    throw new NoClearAnswer(`invoices of shard ${shard} could not be changed`, written.tries, written.cause);
-  }
-  const changed = written.kind === 'written' ? written.items.map(({ invoice }) => invoice.id) : [];
-  return { changed, refused, missing };
+  );
+  if (answer.kind === 'unclear')
+    throw new NoClearAnswer(`${what} could not be changed`, answer.tries, answer.cause);
+  const written = answer.kind === 'written' ? answer.items : [];
+  return { written, refused, missing: ids.filter((id) => !known.has(id)) };
 
-  function decided(invoices: readonly Invoice[]) {
+  function decided(
+    invoices: readonly Invoice[],
+  ): { invoice: Invoice; change: InvoiceChange; messages: readonly OutboxMessage[] }[] {
     return invoices.flatMap((invoice) => {
-      const decision = decide(invoice);
-      if (decision.kind === 'change') return [{ invoice, change: decision.change }];
+      const decision = decide(invoice, write);
+      if (decision.kind === 'change') return [{ messages: [], ...decision, invoice }];
       refused.set(invoice.id, decision.why);
       return [];
     });
-  }
-
-  async function read(some: readonly string[]): Promise<Invoice[]> {
-    return readableDocuments(await store.documents.read(shard, some), invoiceSchema, 'invoice');
   }
 }

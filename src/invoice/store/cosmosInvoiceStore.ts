@@ -1,21 +1,24 @@
 import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
-import { cosmosDocuments, fromCosmos } from '../../documents/cosmosDocuments.ts';
-import { queryAll, queryCount, queryOldest, readDocument } from '../../documents/cosmosQueries.ts';
+import {
+  cosmosDocuments,
+  fromCosmos,
+  queryAll,
+  queryCount,
+  queryOldest,
+  readDocument,
+} from '../../documents/cosmosDocuments.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
-import { fenceId, highestFence, talliesOf } from '../../locking/fence.ts';
+import { fenceId, highestFence } from '../../locking/fence.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { figureKeeper } from '../figures/figureKeeper.ts';
+import { counterKeeper } from '../figures/counters.ts';
 import { invoiceFigures } from '../figures/invoiceFigures.ts';
 import { invoiceSchema, isInvoice } from '../invoice.ts';
 import { shardOf } from '../shard.ts';
 import { addInvoices } from './addInvoices.ts';
-import { cosmosFigureReads } from './cosmosFigureReads.ts';
-import { listShard } from './cosmosInvoiceList.ts';
-import { cosmosOverdue } from './cosmosOverdue.ts';
+import { cosmosFigureReads, cosmosOverdue, listShard, pageByShard } from './cosmosInvoiceReads.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 import { invoiceWrites } from './invoiceWrites.ts';
-import { pageByShard } from './pageByShard.ts';
 
 const reasonsSchema = z.array(z.object({ name: z.string().default('no reason given'), n: z.number() }));
 
@@ -26,7 +29,7 @@ export function cosmosInvoiceStore(
 ): InvoiceStore {
   const documents = cosmosDocuments(container);
   const reads = cosmosFigureReads(container);
-  const figures = figureKeeper({ documents, clock });
+  const figures = counterKeeper({ documents, clock });
   const parts = { documents, clock, shards, figures };
 
   const kept = invoiceFigures({ ...parts, reads, onUnreadable });
@@ -81,12 +84,6 @@ export function cosmosInvoiceStore(
       const parameters = [{ name: '@id', value: fenceId(lockKey) }];
       const query = 'SELECT VALUE c.fence FROM c WHERE c.id = @id';
       return highestFence(await queryAll(container, { query, parameters }));
-    },
-
-    async tallies(lockKey, runId) {
-      const parameters = [{ name: '@id', value: fenceId(lockKey) }];
-      const query = 'SELECT c.shard, c.tally, c.finalTally FROM c WHERE c.id = @id';
-      return talliesOf(await queryAll(container, { query, parameters }), runId);
     },
 
     async toCheck({ now, limit }) {

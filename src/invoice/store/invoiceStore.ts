@@ -1,26 +1,18 @@
+import type { Patch } from '../../documents/documentStore.ts';
+import type { Page } from '../../documents/pages.ts';
+import type { Fence } from '../../locking/fence.ts';
+import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
+import type { MovementKind } from '../figures/counters.ts';
+import type { Invoice, InvoiceContent } from '../invoice.ts';
+import type { CalledBefore, InvoiceChange, Standing, Starting, ToStart } from '../invoiceChange.ts';
+import type { InvoiceStatus } from '../invoiceStatus.ts';
+
 /**
- * What the features need from the store of invoices. Two stores implement it, Cosmos DB and one in memory for tests and
+ * The store of invoices, as features need it. Two stores implement it, Cosmos DB and one in memory for tests and
  * simulation; `test/invoice/store/invoiceStoreContract.ts` says how one behaves.
  *
  * Each write is one transaction on a condition, and is run until the answer is clear. All methods may reject with `StoreAway`.
  */
-import type { Page } from '../../documents/pages.ts';
-import type { Fence, Tally } from '../../locking/fence.ts';
-import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
-import type { CalledBefore, Starting, ToStart } from '../callStart.ts';
-import type { Backlog, InvoiceFigures } from '../figures/figures.ts';
-import type { DayFigure } from '../figures/readFigures.ts';
-import type { Recounted } from '../figures/recountShard.ts';
-import type { Invoice, InvoiceContent } from '../invoice.ts';
-import type { InvoiceChange, Standing } from '../invoiceChange.ts';
-import type { Added, AddOptions } from './adding.ts';
-import type { ChangedInvoices, ChangeRequest } from './changeInvoices.ts';
-import type { InvoiceFilter } from './invoiceFilter.ts';
-import type { Overdue } from './overdue.ts';
-import type { Writes } from './writes.ts';
-
-export type { Backlog, InvoiceFigures, ReversedFigure } from '../figures/figures.ts';
-export type { Writes } from './writes.ts';
 
 export interface InvoiceStore {
   /**
@@ -56,35 +48,33 @@ export interface InvoiceStore {
    */
   list(query: InvoiceFilter & { continuation?: string; pageSize: number }): Promise<Page<Invoice>>;
   /**
-   * How many invoices there are, over all shards, at `now` (ISO 8601, UTC). Read from figures that each write keeps
-   * (figures/figureDocument.ts), so the number of invoices does not matter.
+   * Numbers of invoices over all shards at `now` (ISO 8601, UTC). Read from counters that each write keeps
+   * (invoice/figures/counters.ts), so the number of invoices does not matter.
    */
   figures(now: string): Promise<InvoiceFigures>;
   /** Amounts paid, declined, refunded and disputed on each of these days (`YYYY-MM-DD`, both included), from the same figures. */
   dayFigures(days: { from: string; to: string }): Promise<{ figures: DayFigure[]; unreadable: number }>;
-  /** Counts the invoices of a shard, and puts its figures right. @throws {NewerVersion} {UnreadableInvoice} */
+  /** Counts the invoices of a shard, and puts its figures right. @throws {NewerVersion} {UnreadableDocument} */
   recount(shard: string): Promise<Recounted>;
-  /** Keeps the figures cheap to read; each sweep does (figures/moveHorizons.ts). */
+  /** Keeps the figures cheap to read; each sweep does (invoice/figures/invoiceFigures.ts). */
   moveHorizons(signal?: AbortSignal): Promise<void>;
-  /** How many are claimed and not stale at `now` (ISO 8601, UTC), over all shards. */
+  /** Number of claims that are not stale at `now` (ISO 8601, UTC), over all shards. */
   openClaims(now: string): Promise<number>;
-  /** What is still to be paid at `now` (ISO 8601, UTC), over all shards. */
+  /** Invoices still to be paid at `now` (ISO 8601, UTC), over all shards. */
   backlog(now: string): Promise<Backlog>;
-  /** What should have been paid by `now` (ISO 8601, UTC), over all shards. */
+  /** Invoices that should have been paid by `now` (ISO 8601, UTC), over all shards. */
   overdue(now: string): Promise<Overdue>;
   parkedCount(): Promise<number>;
   /** Parked invoices by their reason, as it is stored. */
   parkedByReason(): Promise<ReadonlyMap<string, number>>;
   /** Invoices in progress whose next check is due at `now` (ISO 8601, UTC), longest due first, over all shards. */
   toCheck(query: { now: string; limit: number }): Promise<readonly Invoice[]>;
-  /** Since when (ISO 8601) the oldest payment has been in progress; undefined if none is. */
+  /** Start of the oldest payment in progress (ISO 8601); undefined if there is none. */
   inProgressSince(): Promise<string | undefined>;
-  /** Since when (ISO 8601) the oldest unknown payment has been unknown; undefined if every outcome is known. */
+  /** Start of the oldest unknown outcome (ISO 8601); undefined if there is none. */
   unknownSince(): Promise<string | undefined>;
   /** The largest fencing token that any shard has seen for a lock; undefined if none has. */
   readonly highestFence: (lockKey: string) => Promise<number | undefined>;
-  /** What a run has done in each shard under a lock, as far as no later run has written there. */
-  tallies(lockKey: string, runId: string): Promise<readonly { shard: string; counts: Tally['counts'] }[]>;
 }
 
 export interface ClaimRequest<P extends Writes> {
@@ -94,7 +84,7 @@ export interface ClaimRequest<P extends Writes> {
   /** As they were read. Those that somebody else changed since are dropped, and the others are claimed. */
   invoices: readonly Invoice[];
   fence: Fence;
-  /** What to write at `now` (milliseconds); asked again for each try. Pure. */
+  /** Plans the write at `now` (milliseconds); asked again for each try. Pure. */
   plan: (invoices: readonly Invoice[], now: number) => P;
   /** Called before each try: throws if the lease is no longer held. */
   assertHeld: () => void;
@@ -103,7 +93,7 @@ export interface ClaimRequest<P extends Writes> {
 export interface Claimed<P extends Writes> {
   /** With the messages as they are stored; absent if nothing was written. */
   written?: { plan: P; messages: readonly OutboxMessage[] };
-  /** The reason if the order of the payments is stored and could not be sent yet (sendingStore.ts). */
+  /** The reason if the order of the payments is stored and could not be sent yet (invoiceWrites.ts). */
   unsent?: string;
   /** Invoices that somebody else changed first, or that the store gave no clear answer for. */
   contended: number;
@@ -144,7 +134,7 @@ export interface SettleRequest<T> {
   /** Names this settlement, in the timeline of each invoice: a lost answer is settled by it. */
   settlementId: string;
   items: readonly T[];
-  /** What to write for these items. Pure. */
+  /** Plans the write of these items. Pure. */
   plan: (items: readonly T[]) => Writes;
 }
 
@@ -174,3 +164,153 @@ export type Updated<R> =
   | { kind: 'updated'; before: Invoice; invoice: Invoice; messages: readonly OutboxMessage[] }
   | { kind: 'notFound' }
   | { kind: 'refused'; why: R };
+
+/** Which invoices to list. What is absent does not matter. */
+export interface InvoiceFilter {
+  /** The customer's id. */
+  customer?: string;
+  /** ISO 4217 code. */
+  currency?: string;
+  status?: InvoiceStatus;
+  /** Due at this time or later: ISO 8601, UTC, with milliseconds. */
+  dueAfter?: string;
+  /** Due before this time: the same. */
+  dueBefore?: string;
+  /** Its payment, a refund or a dispute is not decided: the provider is asked about it. */
+  undecided?: true;
+}
+
+/**
+ * Invoices that should have been paid by now: due and waiting, or claimed, or claimed before and waiting for another try. An
+ * invoice that waits for the date of its next try after a decline is none, and neither is one whose due date was moved.
+ */
+export interface Overdue {
+  count: number;
+  /** First claim of the oldest one's present key (ISO 8601); absent if none was claimed. */
+  claimedSince?: string;
+  /** Due time of the oldest whose present key was never claimed (ISO 8601); absent if there is none. */
+  dueSince?: string;
+}
+
+/** An invoice that was claimed and not paid waits no longer than this for its next try, in milliseconds. */
+export const retryWithinMs = 3_600_000;
+
+/** Due time of the oldest of these, or the time of its import if that is later. */
+export function oldestDue(
+  waiting: readonly { actionableAt: string; createdAt: string }[],
+): string | undefined {
+  return waiting
+    .flatMap(({ actionableAt, createdAt }) => [actionableAt, createdAt].toSorted().slice(-1))
+    .toSorted()[0];
+}
+
+/** Age of the oldest at `now` (ms), by either measure; 0 if there is none. */
+export function overdueMs({ claimedSince, dueSince }: Overdue, now: number): { claim: number; due: number } {
+  const age = (since: string | undefined) => (since === undefined ? 0 : Math.max(0, now - Date.parse(since)));
+  return { claim: age(claimedSince), due: age(dueSince) };
+}
+
+export type AddOutcome =
+  | 'created'
+  /** It is stored already, with the same content. */
+  | 'duplicate'
+  /** Its id is stored already, with other content. */
+  | 'otherContent'
+  /** Its id is that of another kind of document. */
+  | 'idTaken'
+  | 'notStored'
+  /** It may have been stored: the answer was lost. */
+  | 'unclear';
+
+export interface AddOptions {
+  /** Name of the importer. */
+  by: string;
+  /** Milliseconds after which no transaction begins any more. */
+  withinMs: number;
+  /** Called once for each, as soon as it is known. */
+  settled: (invoice: InvoiceContent, outcome: AddOutcome) => void;
+}
+
+export interface Added {
+  /** The last error of the store. Absent: everything was stored. */
+  failure?: unknown;
+}
+
+/** The content of one transaction: changes of invoices, and the outbox messages that announce them. */
+export interface Writes {
+  readonly patches: readonly Patch[];
+  readonly messages: readonly OutboxMessage[];
+}
+
+export interface ChangeRequest<R> {
+  shard: string;
+  /** At most 48: each may move the figures of another day, and a transaction has 100 operations. */
+  ids: readonly string[];
+  /** Decides on each as it is stored; asked again for those that somebody else changed meanwhile. */
+  decide: (invoice: Invoice) => { kind: 'change'; change: InvoiceChange } | { kind: 'refuse'; why: R };
+  /** Called before each try: throws if this process may not write any more. */
+  beforeTry?: () => void;
+}
+
+export interface ChangedInvoices<R> {
+  changed: readonly string[];
+  refused: ReadonlyMap<string, R>;
+  missing: readonly string[];
+}
+
+export interface Backlog {
+  /** Due, and claimed by nobody or by a claim that is stale. */
+  waiting: number;
+  /** Claimed, and not stale. */
+  claimed: number;
+  /** Due time of the first of those that wait (ISO 8601); absent if none waits. */
+  since?: string;
+}
+
+export interface InvoiceFigures {
+  byStatus: ReadonlyMap<string, number>;
+  /** Claims whose holder has given no sign of life for too long. */
+  staleClaims: number;
+  /** Invoices with a recorded successful charge. */
+  charges: number;
+  /** Invoices of which something is refunded or about to be, by currency. */
+  refunded: readonly ReversedFigure[];
+  /** Refunds of ours that were ordered in vain so far, or that a person has to decide on. */
+  overdueRefunds: number;
+  /** Disputes that the bank has not decided, by currency. */
+  openDisputes: readonly ReversedFigure[];
+  /** Invoices that have moved to the archive; the other figures include them. */
+  archived: number;
+}
+
+export interface ReversedFigure {
+  currency: string;
+  count: number;
+  /** Their sum in minor units; exact up to 2⁵³. */
+  amountMinor: number;
+}
+
+/** A day's sum of one kind in one currency. */
+export interface DayFigure {
+  /** `YYYY-MM-DD`, UTC. */
+  day: string;
+  currency: string;
+  kind: MovementKind;
+  count: number;
+  amountMinor: number;
+}
+
+/** A count that a recount has put right. */
+export interface Correction {
+  shard: string;
+  /** `YYYY-MM-DD`; absent if it is no figure of a day. */
+  day?: string;
+  figure: string;
+  was: number;
+  is: number;
+}
+
+export type Recounted =
+  | { kind: 'recounted'; invoices: number; corrections: Correction[] }
+  /** Invoices of this shard were changed meanwhile: to be tried again. */
+  | { kind: 'busy' };

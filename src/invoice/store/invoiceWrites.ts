@@ -1,19 +1,26 @@
-import type { DocumentStore } from '../../documents/documentStore.ts';
-import { NoClearAnswer } from '../../documents/storeAway.ts';
+import { randomUUID } from 'node:crypto';
+import { type DocumentStore, NoClearAnswer, StoreAway } from '../../documents/documentStore.ts';
 import { readableDocuments } from '../../documents/storedDocuments.ts';
-import { writeUntilClear } from '../../documents/writeUntilClear.ts';
+import { type ConditionalWrite, patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
 import { claimDocuments } from '../../locking/fence.ts';
+import type { Sender } from '../../outbox/dispatcher.ts';
 import { type OutboxMessage, outboxMessageSchema } from '../../outbox/outboxMessage.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { isStartedAs } from '../callStart.ts';
-import type { Countable } from '../figures/contribution.ts';
-import type { FigureKeeper } from '../figures/figureKeeper.ts';
+import type { Countable, CounterKeeper } from '../figures/counters.ts';
 import { type Invoice, invoiceSchema } from '../invoice.ts';
-import { creationsOf, standing } from '../invoiceChange.ts';
-import { changeInvoices } from './changeInvoices.ts';
+import {
+  type CalledBefore,
+  creationsOf,
+  earlierCalls,
+  giveBack,
+  isStartedAs,
+  standing,
+  start,
+  startAgain,
+  type ToStart,
+} from '../invoiceChange.ts';
+import { changeInvoices, updateInvoice } from './changeInvoices.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
-import { startWrites } from './startWrites.ts';
-import { updateInvoice } from './updateInvoice.ts';
 
 /** The writes of an invoice store, on whatever keeps the documents: each says what the write loop has to know of it. */
 export function invoiceWrites({
@@ -25,14 +32,13 @@ export function invoiceWrites({
   documents: DocumentStore;
   clock: Clock;
   shards: number;
-  figures: FigureKeeper;
+  figures: CounterKeeper;
 }): Pick<InvoiceStore, 'claim' | 'start' | 'giveBack' | 'settle' | 'update' | 'change'> {
   const store = { documents, clock, figures };
 
   return {
     async claim({ shard, batchId, invoices, fence, plan, assertHeld }) {
       let planned: ReturnType<typeof plan> | undefined;
-      await figures.prepare(shard);
       const {
         claimed: ours,
         found,
@@ -47,7 +53,6 @@ export function invoiceWrites({
           return [...creationsOf(messages), ...figures.patching(shard, patches, items)];
         },
         onRefused: (operations, codes) => figures.refused(shard, operations, codes),
-        tally: () => planned?.tally,
         parse: readInvoices,
         isApplied: (stored) => names(stored, 'batchId', batchId),
         beforeTry: assertHeld,
@@ -62,7 +67,6 @@ export function invoiceWrites({
 
     async settle({ shard, batchId, settlementId, items: toSettle, plan }) {
       let lost = 0;
-      await figures.prepare(shard);
       const written = await writeUntilClear(store, {
         partition: shard,
         items: toSettle,
@@ -125,4 +129,142 @@ function names(stored: readonly Invoice[], what: 'batchId' | 'settlement', id: s
 
 function idsOf(items: readonly ({ id: string } | { invoiceId: string })[]): string[] {
   return items.map((item) => ('id' in item ? item.id : item.invoiceId));
+}
+
+/** The writes at the beginning of the calls of a batch. */
+export function startWrites(store: {
+  documents: DocumentStore;
+  clock: Clock;
+}): Pick<InvoiceStore, 'start' | 'giveBack'> {
+  return {
+    async start({ shard, batchId, invoices, staleAfterMs, by }) {
+      const now = store.clock.now();
+      const at = new Date(now).toISOString();
+      const staleAt = new Date(now + staleAfterMs).toISOString();
+      const starting = { batchId, startId: randomUUID(), staleAt };
+      const dropped = { settled: 0, staleClaim: 0, missing: 0 };
+      const calledBefore: CalledBefore[] = [];
+      let mayStand = false;
+      const starts: ConditionalWrite<ToStart, readonly Invoice[]> = {
+        partition: shard,
+        items: invoices,
+        plan: (items) =>
+          items.map((item) =>
+            item.earlier === undefined
+              ? start(item, starting)
+              : startAgain(item.invoiceId, item.earlier, { ...starting, at, by }),
+          ),
+        reread: (items) => read(shard, items),
+        isApplied: (stored) => stored.some(({ claim }) => claim?.startedBy === starting.startId),
+        keep(items, stored) {
+          const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
+          return items.filter(({ invoiceId, earlier }) => {
+            const invoice = byId.get(invoiceId);
+            const stands = standing(invoice, batchId);
+            if (stands !== 'held') {
+              dropped[stands]++;
+              return false;
+            }
+            const called = invoice?.claim && earlierCalls(invoice.claim);
+            if (called === undefined || called.attempt === earlier?.attempt) return true;
+            calledBefore.push({ invoiceId, earlier: called });
+            return false;
+          });
+        },
+        onUnclear() {
+          mayStand = true;
+        },
+        // The request may have gone out twice, on its way or by its client: refused is then what the first has done.
+        async onRefused() {
+          mayStand = true;
+        },
+      };
+      let held: readonly ToStart[];
+      try {
+        held = await written(batchId, starts);
+      } catch (error) {
+        // It may have been applied. Nobody calls for it, so it must not look as if somebody had.
+        if (mayStand) await takeBack({ shard, starting, held: invoices });
+        throw error;
+      }
+      return { held, calledBefore, dropped, starting };
+    },
+
+    giveBack: takeBack,
+  };
+
+  async function written(
+    batchId: string,
+    starts: ConditionalWrite<ToStart, readonly Invoice[]>,
+  ): Promise<readonly ToStart[]> {
+    const answer = await writeUntilClear(store, starts);
+    if (answer.kind === 'unclear')
+      throw new NoClearAnswer(`batch ${batchId} could not be started`, answer.tries, answer.cause);
+    return answer.kind === 'written' ? answer.items : [];
+  }
+
+  async function takeBack({ shard, starting, held }: Parameters<InvoiceStore['giveBack']>[0]): Promise<void> {
+    const write = {
+      partition: shard,
+      items: held,
+      plan: (items: readonly ToStart[]) =>
+        items.map(({ invoiceId, earlier }) => giveBack(invoiceId, earlier, starting)),
+      reread: (items: readonly ToStart[]) => read(shard, items),
+      keep(items: readonly ToStart[], stored: readonly Invoice[]) {
+        const ours = stored.filter((invoice) => isStartedAs(invoice, starting));
+        const ids = new Set(ours.map(({ id }) => id));
+        return items.filter(({ invoiceId }) => ids.has(invoiceId));
+      },
+    };
+    try {
+      await writeUntilClear(store, write, patience.brief);
+    } catch (error) {
+      if (!(error instanceof StoreAway)) throw error;
+    }
+  }
+
+  async function read(shard: string, items: readonly ToStart[]): Promise<Invoice[]> {
+    const ids = items.map(({ invoiceId }) => invoiceId);
+    return readableDocuments(await store.documents.read(shard, ids), invoiceSchema, 'invoice');
+  }
+}
+
+/**
+ * An invoice store that sends the messages which its writes store. Besides the sweeper nothing else does. A message for later is
+ * the sweeper's. A claim waits for the order of its payments, and says if that could not be sent.
+ */
+export function sendingStore<Store extends Pick<InvoiceStore, 'claim' | 'settle' | 'update'>>(
+  invoices: Store,
+  sender: Pick<Sender, 'send' | 'sendWhenIdle'>,
+): Store {
+  return {
+    ...invoices,
+
+    async claim(request) {
+      const claimed = await invoices.claim(request);
+      const messages = toSendNow(claimed.written?.messages ?? []);
+      const order = messages.find(({ id }) => id === request.batchId);
+      for (const message of messages) if (message !== order) void sender.send(message);
+      if (order === undefined) return claimed;
+      const decision = await sender.send(order, request.assertHeld);
+      return decision.kind === 'retry' ? { ...claimed, unsent: decision.error } : claimed;
+    },
+
+    async settle(request) {
+      const settled = await invoices.settle(request);
+      for (const message of toSendNow(settled.messages)) sender.sendWhenIdle(message);
+      return settled;
+    },
+
+    async update(id, request) {
+      const updated = await invoices.update(id, request);
+      if (updated.kind === 'updated')
+        for (const message of toSendNow(updated.messages)) void sender.send(message);
+      return updated;
+    },
+  };
+}
+
+function toSendNow(messages: readonly OutboxMessage[]): readonly OutboxMessage[] {
+  return messages.filter(({ notBefore }) => notBefore === undefined);
 }

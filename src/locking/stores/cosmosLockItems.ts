@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { OperationInput, PatchRequestBody } from '@azure/cosmos';
 import { z } from 'zod';
 import { cosmosStatus } from '../../documents/cosmosDocuments.ts';
-import { checkKey, recordFromText } from '../lockRecord.ts';
+import { checkKey } from '../lockKeys.ts';
 import type { LockView } from '../lockStore.ts';
+import { recordFromText } from './recordText.ts';
 
 const recordItem = z.object({ version: z.string(), record: z.string().optional() });
 type RecordItem = z.infer<typeof recordItem>;
@@ -55,7 +56,7 @@ export interface LockPatch {
   set: Readonly<Record<string, string | number>>;
 }
 
-export function patchBody({ where, set }: LockPatch): PatchRequestBody {
+export function lockPatchBody({ where, set }: LockPatch): PatchRequestBody {
   const operations = Object.entries(set).map(([name, value]) => ({
     op: 'set' as const,
     path: `/${name}`,
@@ -66,7 +67,7 @@ export function patchBody({ where, set }: LockPatch): PatchRequestBody {
 
 /** A patch as a part of a transaction. */
 export function patchIn(id: 'record' | 'lease', patch: LockPatch): OperationInput {
-  return { operationType: 'Patch', id, resourceBody: patchBody(patch) };
+  return { operationType: 'Patch', id, resourceBody: lockPatchBody(patch) };
 }
 
 /** A text in a condition. Conditions take no parameters, and a JSON literal ends no string early. */

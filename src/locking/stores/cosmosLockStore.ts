@@ -7,8 +7,7 @@ import {
   statusOf,
   unlessRefused,
 } from '../../documents/cosmosDocuments.ts';
-import { StoreAway } from '../../documents/storeAway.ts';
-import { recordToText } from '../lockRecord.ts';
+import { StoreAway } from '../../documents/documentStore.ts';
 import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
 import { checkLockContainer } from './cosmosLockContainer.ts';
 import {
@@ -18,11 +17,12 @@ import {
   listedItems,
   lockItems,
   lockPartition,
+  lockPatchBody,
   lockView,
-  patchBody,
   patchIn,
   quoted,
 } from './cosmosLockItems.ts';
+import { recordToText } from './recordText.ts';
 import { untilAborted } from './untilAborted.ts';
 
 /** A lease lasts at most the extra second of its TTL longer (see `leaseTtl`). The rest is for a slow answer. */
@@ -89,7 +89,7 @@ export function cosmosLockStore(container: Container): LockStore {
   async function patchLease(key: string, patch: LockPatch, abortSignal: AbortSignal): Promise<boolean> {
     const lease = container.item('lease', lockPartition(key));
     const patched = await untilAborted(abortSignal, () =>
-      unlessRefused(() => lease.patch(patchBody(patch), { abortSignal })),
+      unlessRefused(() => lease.patch(lockPatchBody(patch), { abortSignal })),
     );
     return patched !== undefined;
   }

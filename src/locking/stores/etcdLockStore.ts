@@ -1,20 +1,20 @@
-import { recordToText } from '../lockRecord.ts';
 import type { LockStore, StoreTraits } from '../lockStore.ts';
 import { etcdDenies, etcdGateway } from './etcd/etcdGateway.ts';
 import {
-  brokenLease,
+  brokenLeaseValue,
   etcdLeaseId,
-  exists,
   hasValue,
   isAsSeen,
   isVersion,
+  keyExists,
   keysOf,
   lockFrom,
   page,
-  refusal,
-  viewOf,
+  refusalOfEntry,
+  viewOfEntry,
 } from './etcd/etcdLock.ts';
 import { base64 } from './etcd/etcdMessages.ts';
+import { recordToText } from './recordText.ts';
 
 export interface EtcdLockOptions {
   /** What the keys of all locks begin with in etcd. Default: `payonce/locks/`. */
@@ -62,16 +62,16 @@ export function etcdLockStore(
       const { record, lease } = lockFrom(
         await etcd.onOneMember(signal, (member) => member.txn({ success: get })),
       );
-      return record && viewOf(record, lease);
+      return record && viewOfEntry(record, lease);
     },
 
     async create(key, signal) {
       const { record, get } = keysOf(prefix, key);
       const put = { request_put: { key: record, value: '' } };
-      const txn = { compare: [exists(record)], success: get, failure: [put, ...get] };
+      const txn = { compare: [keyExists(record)], success: get, failure: [put, ...get] };
       const lock = lockFrom(await etcd.onOneMember(signal, (member) => member.txn(txn)));
       if (lock.record === undefined) throw new Error(`etcd has no lock "${key}" after it was created`);
-      return viewOf(lock.record, lock.lease);
+      return viewOfEntry(lock.record, lock.lease);
     },
 
     async acquire(key, leaseId, leaseMs, signal) {
@@ -80,11 +80,12 @@ export function etcdLockStore(
       return etcd.onOneMember(signal, async (member) => {
         const seen = lockFrom(await member.txn({ success: keys.get }));
         if (seen.record === undefined) return 'absent';
-        if (seen.lease !== undefined && ![leaseId, brokenLease].includes(seen.lease.value)) return 'held';
+        if (seen.lease !== undefined && ![leaseId, brokenLeaseValue].includes(seen.lease.value))
+          return 'held';
         const granted = await member.grant(id, leaseMs / 1000);
         const again = granted === 'exists' ? await member.keepAlive(id) : undefined;
         const answer = await member.txn({
-          compare: [exists(keys.record), isAsSeen(keys.lease, seen.lease)],
+          compare: [keyExists(keys.record), isAsSeen(keys.lease, seen.lease)],
           success: [{ request_put: { key: keys.lease, value: base64(leaseId), lease: id } }],
           failure: keys.get,
         });
@@ -109,7 +110,7 @@ export function etcdLockStore(
       const answer = await etcd.onOneMember(signal, (member) => member.txn(txn));
       if (answer.succeeded) return 'raised';
       const lock = lockFrom(answer);
-      return lock.lease?.value === leaseId ? 'changed' : refusal(lock);
+      return lock.lease?.value === leaseId ? 'changed' : refusalOfEntry(lock);
     },
 
     async renew(key, leaseId, leaseMs, signal) {
@@ -118,7 +119,7 @@ export function etcdLockStore(
         const { kept, term } = await member.keepAlive(etcdLeaseId(keys, leaseId, leaseMs));
         const answer = await member.txn({ success: keys.get });
         const lock = lockFrom(answer);
-        if (lock.lease?.value !== leaseId) return refusal(lock);
+        if (lock.lease?.value !== leaseId) return refusalOfEntry(lock);
         if (!kept) return { kind: 'refused', reason: 'taken', detail: 'etcd has ended the lease' };
         if (term !== answer.term) throw new Error('etcd changed its leader during the renewal');
         return 'renewed';
@@ -137,9 +138,9 @@ export function etcdLockStore(
     async break(key, version, signal) {
       const { record, lease, get } = keysOf(prefix, key);
       const txn = {
-        compare: [isVersion(record, version), hasValue(lease, 'NOT_EQUAL', brokenLease)],
+        compare: [isVersion(record, version), hasValue(lease, 'NOT_EQUAL', brokenLeaseValue)],
         // It stays attached to the etcd lease, and ends with it.
-        success: [{ request_put: { key: lease, value: base64(brokenLease), ignore_lease: true } }],
+        success: [{ request_put: { key: lease, value: base64(brokenLeaseValue), ignore_lease: true } }],
         failure: get,
       };
       const answer = await etcd.onOneMember(signal, (member) => member.txn(txn));
@@ -157,7 +158,7 @@ export function etcdLockStore(
         const leaseOf = new Map(leased?.entries.map((lease) => [lease.key.slice(leases.length), lease]));
         for (const record of found?.entries ?? []) {
           const key = record.key.slice(records.length);
-          yield { key, ...viewOf(record, leaseOf.get(key)) };
+          yield { key, ...viewOfEntry(record, leaseOf.get(key)) };
           from = `${key}\0`;
         }
         if (found?.more !== true) return;

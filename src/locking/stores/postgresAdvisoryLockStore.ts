@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { recordFromText, recordToText } from '../lockRecord.ts';
 import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
+import { memoized } from './memoized.ts';
+import { recordFromText, recordToText } from './recordText.ts';
 import { refuseClient } from './refuseClient.ts';
-import { remembered } from './remembered.ts';
 import {
   advisoryStatements,
   attemptRows,
@@ -64,7 +64,7 @@ export function postgresAdvisoryLockStore(
   const pool = connectionPool((signal) => connectPostgres(address, signal), connections);
   /** Ended sessions stay in it until somebody is told why. */
   const sessions = new Map<string, LeaseSession>();
-  const numberOf = remembered((key) => String(keyNumber(table, key)));
+  const numberOf = memoized((key) => String(keyNumber(table, key)));
   const idOf = (key: string, leaseId: string) => `${leaseId} ${key}`;
 
   /** Runs a statement outside the sessions of the leases. */

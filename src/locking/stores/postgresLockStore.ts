@@ -1,6 +1,6 @@
 import type { LockStore } from '../lockStore.ts';
+import { memoized } from './memoized.ts';
 import { refuseClient } from './refuseClient.ts';
-import { remembered } from './remembered.ts';
 import { postgresNowMs } from './sql/advisoryStatements.ts';
 import { connectionPool } from './sql/connectionPool.ts';
 import { tableName } from './sql/lockNames.ts';
@@ -72,7 +72,7 @@ export function postgresLockStore(
 }
 
 /** Question marks as `$1`, `$2` and so on. */
-const numbered = remembered((statement) => {
+const numbered = memoized((statement) => {
   let count = 0;
   return statement.replaceAll('?', () => `$${++count}`);
 });

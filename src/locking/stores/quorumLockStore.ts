@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../platform/clock.ts';
-import { checkOwner } from '../lockRecord.ts';
+import { checkOwner } from '../lockKeys.ts';
 import { isPermanent, type ListedLock, type LockStore, type LockView, type Refusal } from '../lockStore.ts';
 import { acquireByVote } from './quorum/acquireByVote.ts';
 import { poll, TooFewAnswers } from './quorum/poll.ts';

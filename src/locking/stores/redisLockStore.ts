@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { recordFromText, recordToText } from '../lockRecord.ts';
 import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
+import { memoized } from './memoized.ts';
+import { recordFromText, recordToText } from './recordText.ts';
 import { type RedisClusterServers, type RedisServer, redisDenies } from './redis/redisClients.ts';
 import { redisConnection } from './redis/redisConnection.ts';
 import { keyOfRecord, recordPattern, redisKeys } from './redis/redisKeys.ts';
 import { type RedisScript, redisScripts as scripts } from './redis/redisScripts.ts';
 import { refuseClient } from './refuseClient.ts';
-import { remembered } from './remembered.ts';
 
 export type { RedisClusterServers, RedisServer };
 
@@ -60,7 +60,7 @@ export function redisLockStore(
   refuseClient(address);
   const server = typeof address === 'string' ? { url: address } : address;
   const redis = redisConnection(server, { replicas, waitMs });
-  const keysOf = remembered((key) => redisKeys(prefix, key));
+  const keysOf = memoized((key) => redisKeys(prefix, key));
 
   /** Runs a script on a lock. */
   function run<T>(signal: AbortSignal, script: RedisScript<T>, key: string, ...args: string[]): Promise<T> {

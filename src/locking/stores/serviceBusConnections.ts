@@ -4,7 +4,7 @@ import type { ServiceBusClient, ServiceBusClientOptions } from '@azure/service-b
 export type ConnectServiceBus = (options: ServiceBusClientOptions) => ServiceBusClient;
 
 /** A client and how many calls and sessions use it. */
-export interface ServiceBusConnection {
+export interface LockBusConnection {
   readonly client: ServiceBusClient;
   users: number;
   /** Something went wrong on it: it serves the sessions that it has, and no new ones. */
@@ -18,20 +18,20 @@ export interface ServiceBusConnection {
  */
 export interface ServiceBusConnections extends AsyncDisposable {
   /** The connection for a new session. Its user must leave it. @throws Error after disposal. */
-  take(): ServiceBusConnection;
-  leave(connection: ServiceBusConnection): void;
+  take(): LockBusConnection;
+  leave(connection: LockBusConnection): void;
   /** Nobody will take this connection any more. */
-  retire(connection: ServiceBusConnection): void;
+  retire(connection: LockBusConnection): void;
 }
 
 const closeWithinMs = 5_000;
 
 export function serviceBusConnections(connect: ConnectServiceBus): ServiceBusConnections {
-  const open = new Set<ServiceBusConnection>();
-  let latest: ServiceBusConnection | undefined;
+  const open = new Set<LockBusConnection>();
+  let latest: LockBusConnection | undefined;
   let disposed = false;
 
-  function closeIfIdle(connection: ServiceBusConnection): void {
+  function closeIfIdle(connection: LockBusConnection): void {
     if (connection.retired && connection.users === 0 && open.delete(connection)) void close(connection);
   }
 
@@ -64,7 +64,7 @@ export function serviceBusConnections(connect: ConnectServiceBus): ServiceBusCon
 }
 
 /** Never rejects. With a silent server it may take a minute. */
-async function close({ client }: ServiceBusConnection): Promise<void> {
+async function close({ client }: LockBusConnection): Promise<void> {
   await client.close().catch(() => {});
 }
 

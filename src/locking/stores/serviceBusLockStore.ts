@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { ServiceBusSessionReceiver } from '@azure/service-bus';
 import { z } from 'zod';
-import { checkKey, recordFromText, recordToText } from '../lockRecord.ts';
+import { checkKey } from '../lockKeys.ts';
 import type { LockStore, Refusal, StoreTraits } from '../lockStore.ts';
+import { recordFromText, recordToText } from './recordText.ts';
 import {
   type ConnectServiceBus,
-  type ServiceBusConnection,
+  type LockBusConnection,
   serviceBusConnections,
 } from './serviceBusConnections.ts';
 import { acceptLockSession, serviceBusDenies, unless } from './serviceBusLockSession.ts';
@@ -20,7 +21,7 @@ export interface ServiceBusLockOptions {
 interface Session {
   leaseId: string;
   receiver: ServiceBusSessionReceiver;
-  connection: ServiceBusConnection;
+  connection: LockBusConnection;
   /** When its lock has run out at the latest, in milliseconds on the monotonic clock. */
   endsBy: number;
   /** Its state, once it is known: nobody else writes it meanwhile. */

@@ -1,13 +1,13 @@
-import { recordToText } from '../lockRecord.ts';
 import type { LockStore, Refusal, StoreTraits } from '../lockStore.ts';
+import { recordToText } from './recordText.ts';
 import { leaseSessions } from './zooKeeper/leaseSessions.ts';
-import { brokenLease, isOurs, nodesOf, versionOf, viewOf } from './zooKeeper/lockNodes.ts';
-import { createLock, listLocks, readLock, refusal } from './zooKeeper/lockRequests.ts';
+import { brokenLeaseData, isOurs, nodesOf, versionOfNode, viewOfNode } from './zooKeeper/lockNodes.ts';
+import { createLock, listLocks, readLock, refusalOfLease } from './zooKeeper/lockRequests.ts';
 import { zooKeeperEnsemble } from './zooKeeper/zooKeeperEnsemble.ts';
 import {
   check,
-  create,
-  exists,
+  createNode,
+  existsNode,
   multi,
   remove,
   setData,
@@ -61,7 +61,7 @@ export function zooKeeperLockStore(
   /** Ends the session of a lease that is lost, and says why it is. */
   async function lost(key: string, leaseId: string, signal: AbortSignal): Promise<Refusal> {
     await sessions.end(nameOf(key, leaseId), signal);
-    return refusal(nodesOf(root, key), await ensemble.shared(signal), signal);
+    return refusalOfLease(nodesOf(root, key), await ensemble.shared(signal), signal);
   }
 
   return {
@@ -69,7 +69,7 @@ export function zooKeeperLockStore(
 
     async look(key, signal) {
       const seen = await readLock(nodesOf(root, key), await ensemble.shared(signal), signal);
-      return seen && viewOf(seen);
+      return seen && viewOfNode(seen);
     },
 
     async create(key, signal) {
@@ -78,7 +78,7 @@ export function zooKeeperLockStore(
       await createLock(root, nodes, connection, signal);
       const seen = await readLock(nodes, connection, signal);
       if (seen === undefined) throw new Error(`ZooKeeper has no lock "${key}" after it was created`);
-      return viewOf(seen);
+      return viewOfNode(seen);
     },
 
     async acquire(key, leaseId, leaseMs, signal) {
@@ -98,7 +98,7 @@ export function zooKeeperLockStore(
       const tenure = owner === undefined ? undefined : ours?.tenure;
       const handOver = tenure === undefined ? [] : [...isOurs(nodes, tenure), remove(nodes.lease)];
       const session = await sessions.start(name, nodes, leaseMs, signal);
-      const take = [create(nodes.lease, leaseId, 'with the session'), setData(nodes.tenure, leaseId)];
+      const take = [createNode(nodes.lease, leaseId, 'with the session'), setData(nodes.tenure, leaseId)];
       const answer = await session.connection.send(multi([...handOver, ...take]), signal);
       if (answer.kind === 'done') {
         sessions.took(session, answer.stats[0]?.version);
@@ -114,8 +114,8 @@ export function zooKeeperLockStore(
       const session = sessions.find(nameOf(key, leaseId));
       if (session?.tenure === undefined) return notOurs;
       if (!(await sessions.connect(session, signal))) return lost(key, leaseId, signal);
-      const stat = await session.connection.send(exists(nodes.lock), signal);
-      if (stat === undefined || versionOf(stat) !== version) return 'changed';
+      const stat = await session.connection.send(existsNode(nodes.lock), signal);
+      if (stat === undefined || versionOfNode(stat) !== version) return 'changed';
       const write = [...isOurs(nodes, session.tenure), setData(nodes.lock, data, stat.version)];
       const answer = await session.connection.send(multi(write), signal);
       if (answer.kind === 'done') return 'raised';
@@ -133,7 +133,7 @@ export function zooKeeperLockStore(
       if (session === undefined || !(await sessions.connect(session, signal))) return 'gone';
       const { lease } = nodesOf(root, key);
       const [stat] = await Promise.all([
-        session.connection.send(exists(lease), signal),
+        session.connection.send(existsNode(lease), signal),
         sessions.end(nameOf(key, leaseId), signal),
       ]);
       return stat?.ephemeralOwner === session.connection.session.id ? 'released' : 'gone';
@@ -142,12 +142,12 @@ export function zooKeeperLockStore(
     async break(key, version, signal) {
       const nodes = nodesOf(root, key);
       const seen = await readLock(nodes, await ensemble.shared(signal), signal);
-      if (seen === undefined || versionOf(seen.stat) !== version) return 'changed';
+      if (seen === undefined || versionOfNode(seen.stat) !== version) return 'changed';
       if (seen.lease === undefined) return 'notHeld';
       const operations = [
         check(nodes.lock, seen.stat.version),
         remove(nodes.lease),
-        setData(nodes.tenure, brokenLease),
+        setData(nodes.tenure, brokenLeaseData),
       ];
       const answer = await (await ensemble.shared(signal)).send(multi(operations), signal);
       if (answer.kind === 'done') return 'broken';
@@ -157,7 +157,7 @@ export function zooKeeperLockStore(
     async *list(prefix, signal) {
       const connection = await ensemble.shared(signal);
       for await (const { key, ...seen } of listLocks(root, prefix, connection, signal)) {
-        yield { key, ...viewOf(seen) };
+        yield { key, ...viewOfNode(seen) };
       }
     },
 

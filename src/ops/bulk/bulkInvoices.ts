@@ -1,12 +1,11 @@
 import pLimit from 'p-limit';
-import type { CorrectionParts } from '../../corrections/corrections.ts';
-import { decideRetry } from '../../corrections/decideRetry.ts';
-import { dueNow, retried, waitsForRetry } from '../../corrections/retryChanges.ts';
-import { voidInvoice } from '../../corrections/voidInvoice.ts';
+import type { CorrectionParts } from '../../after/corrections.ts';
+import { decideRetry, dueNow, retried, waitsForRetry } from '../../after/retryInvoice.ts';
+import { voidInvoice } from '../../after/voidInvoice.ts';
 import type { Invoice } from '../../invoice/invoice.ts';
 import type { InvoiceChange } from '../../invoice/invoiceChange.ts';
 import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
-import type { Counts } from '../../runs/job.ts';
+import type { RunCounts } from '../../runs/job.ts';
 import { type BulkInvoiceFilter, isAskedFor, listFilter } from './bulkRequest.ts';
 
 /** Invoices of one shard that are changed together. */
@@ -92,7 +91,7 @@ export async function retryPiece(
   { shard, ids }: InvoicePiece,
   filter: BulkInvoiceFilter,
   { assertHeld, ...who }: OnBehalf,
-): Promise<Counts> {
+): Promise<RunCounts> {
   const { changed, refused, missing } = await invoices.change({
     shard,
     ids,
@@ -117,7 +116,7 @@ export async function voidPiece(
   parts: CorrectionParts,
   { ids }: InvoicePiece,
   { actor, reason, assertHeld }: OnBehalf,
-): Promise<Counts> {
+): Promise<RunCounts> {
   const limit = pLimit(atOnce);
   const results = await Promise.all(
     ids.map((id) =>

@@ -5,11 +5,11 @@
  * it, a message the run that has redriven it, and what was discarded is gone.
  */
 import { z } from 'zod';
-import type { CorrectionParts } from '../../corrections/corrections.ts';
+import type { CorrectionParts } from '../../after/corrections.ts';
 import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
 import { jobNames } from '../../platform/azureNames.ts';
 import type { Instance } from '../../platform/instance.ts';
-import { type Counts, defineJob, type GroupRun, type Job, Pause, type RunSoFar } from '../../runs/job.ts';
+import { defineJob, type GroupRun, Idle, type Job, type RunCounts, type RunSoFar } from '../../runs/job.ts';
 import { intend, type Recording } from '../audit.ts';
 import { canRetry, type InvoicePiece, invoicePieces, retryPiece, voidPiece } from './bulkInvoices.ts';
 import { type MessageParts, type MessagePiece, messagePieces, movePiece } from './bulkMessages.ts';
@@ -56,7 +56,7 @@ export function bulkJob(parts: BulkParts): Job {
       let left = (request.cap ?? Number.POSITIVE_INFINITY) - changedBy(run.counts);
       for await (const piece of pieces(request, run, dryRun)) {
         if (left <= 0) return;
-        if (piece instanceof Pause) {
+        if (piece instanceof Idle) {
           yield piece;
           continue;
         }
@@ -80,7 +80,7 @@ export function bulkJob(parts: BulkParts): Job {
     preview: ({ ids }) => ({ matching: ids.length }),
   });
 
-  function pieces(request: BulkRequest, { runId }: RunSoFar, dryRun: boolean): AsyncIterable<Piece | Pause> {
+  function pieces(request: BulkRequest, { runId }: RunSoFar, dryRun: boolean): AsyncIterable<Piece | Idle> {
     switch (request.action) {
       case 'retry':
         return invoicePieces(invoices, request.filter, (invoice) => canRetry(invoice, iso()));
@@ -96,7 +96,7 @@ export function bulkJob(parts: BulkParts): Job {
     request: BulkRequest,
     piece: Piece,
     { runId, again, lease }: Pick<GroupRun, 'runId' | 'lease'> & { again: boolean },
-  ): Promise<Counts> {
+  ): Promise<RunCounts> {
     const { actor, reason } = request;
     const who = { runId, actor, reason, assertHeld: () => lease.assertHeld() };
     if (piece.kind === 'messages') {
@@ -117,6 +117,6 @@ export function bulkJob(parts: BulkParts): Job {
 }
 
 /** The changes that count for the cap. */
-function changedBy({ retried = 0, voided = 0, redriven = 0, discarded = 0 }: Counts): number {
+function changedBy({ retried = 0, voided = 0, redriven = 0, discarded = 0 }: RunCounts): number {
   return retried + voided + redriven + discarded;
 }

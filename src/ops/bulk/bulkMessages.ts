@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { OutboxStore } from '../../outbox/outboxStore.ts';
-import { type Counts, Pause } from '../../runs/job.ts';
+import { Idle, type RunCounts } from '../../runs/job.ts';
 import { type DeadLetterSource, deadLettersOf, isAskedFor } from '../deadLetters.ts';
 import type { OnBehalf } from './bulkInvoices.ts';
 import type { MessageFilter } from './bulkRequest.ts';
@@ -31,7 +31,7 @@ export async function* messagePieces(
   { outbox, deadLetters }: MessageParts,
   filter: MessageFilter,
   { runId, dryRun }: { runId: string; dryRun: boolean },
-): AsyncGenerator<MessagePiece | Pause> {
+): AsyncGenerator<MessagePiece | Idle> {
   if (filter.from === 'outbox') yield* parkedMessages(outbox, filter, runId);
   else if (dryRun) yield* matching(deadLetters, filter);
   else yield* givenUp(deadLetters, filter);
@@ -79,7 +79,7 @@ const mostWaits = 30;
 async function* givenUp(
   sources: readonly DeadLetterSource[],
   filter: MessageFilter,
-): AsyncGenerator<MessagePiece | Pause> {
+): AsyncGenerator<MessagePiece | Idle> {
   let before = Number.POSITIVE_INFINITY;
   for (let waits = 0; waits < mostWaits; ) {
     let found = 0;
@@ -90,7 +90,7 @@ async function* givenUp(
     if (found === 0) return;
     waits = found < before ? 0 : waits + 1;
     before = found;
-    yield new Pause(waits === 0 ? 0 : waitMs);
+    yield new Idle(waits === 0 ? 0 : waitMs);
   }
   for await (const piece of matching(sources, filter)) yield { ...piece, outOfReach: true };
 }
@@ -122,7 +122,7 @@ export async function movePiece(
   action: Action,
   { source, ids, outOfReach }: MessagePiece,
   who: Who,
-): Promise<Counts> {
+): Promise<RunCounts> {
   if (outOfReach) return { outOfReach: ids.length };
   const name = action === 'redrive' ? 'redriven' : 'discarded';
   const moved =

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import type { Invoice, invoiceStatuses } from '../../invoice/invoice.ts';
-import type { InvoiceFilter } from '../../invoice/store/invoiceFilter.ts';
+import type { Invoice } from '../../invoice/invoice.ts';
+import type { invoiceStatuses } from '../../invoice/invoiceStatus.ts';
+import type { InvoiceFilter } from '../../invoice/store/invoiceStore.ts';
 import { queues, serviceBusQueues } from '../../platform/azureNames.ts';
 import { invoiceFields, oneOf, partOf, periodFields, reasonSchema } from '../fields.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Condition, Patch } from '../../documents/documentStore.ts';
 import { type DocumentsSubject, nothingKnown } from './subject.ts';
-import { create, ids, patch, replace, shard, stored, versionOf } from './world.ts';
+import { creation, ids, patch, replace, shard, stored, storedVersion } from './world.ts';
 
 /** A write on a condition is applied only if that holds. */
 export function conditionsContract(subject: DocumentsSubject): void {
@@ -10,27 +10,27 @@ export function conditionsContract(subject: DocumentsSubject): void {
   describe('versions', () => {
     test('each write changes the version, even one that changes nothing', async () => {
       const { documents } = await stored(subject, { n: 1 });
-      const versions = [await versionOf(documents)];
+      const versions = [await storedVersion(documents)];
       for (const n of [2, 2, 3]) {
         await documents.transact(shard, [patch('a', { set: { n } })]);
-        versions.push(await versionOf(documents));
+        versions.push(await storedVersion(documents));
       }
       expect(new Set(versions).size).toBe(versions.length);
     });
 
     test('a write on another document leaves it as it is', async () => {
       const { documents } = await stored(subject, { n: 1 });
-      const version = await versionOf(documents);
-      await documents.transact(shard, [create({ id: 'b' })]);
+      const version = await storedVersion(documents);
+      await documents.transact(shard, [creation({ id: 'b' })]);
       await documents.transact(shard, [patch('b', { set: { n: 2 } })]);
-      expect(await versionOf(documents)).toBe(version);
+      expect(await storedVersion(documents)).toBe(version);
     });
 
     test(
       'a patch of a version applies once: the second is refused with 412',
       known('staleVersions', async () => {
         const { documents } = await stored(subject, { n: 1 });
-        const version = await versionOf(documents);
+        const version = await storedVersion(documents);
         const write = [patch('a', { version, set: { n: 2 } })];
         expect(await documents.transact(shard, write)).toEqual({ kind: 'committed' });
         expect(await documents.transact(shard, write)).toEqual({ kind: 'refused', codes: [412] });
@@ -41,12 +41,12 @@ export function conditionsContract(subject: DocumentsSubject): void {
       'of many patches of one version at once, one is committed',
       known('races', async () => {
         const { documents } = await stored(subject, { log: [] });
-        const version = await versionOf(documents);
+        const version = await storedVersion(documents);
         const answers = await Promise.all(
           Array.from({ length: 10 }, (_, n) =>
             documents.transact(shard, [
               patch('a', { version, append: { path: 'log', value: n } }),
-              create({ id: `n${n}` }),
+              creation({ id: `n${n}` }),
             ]),
           ),
         );
@@ -65,22 +65,22 @@ export function conditionsContract(subject: DocumentsSubject): void {
   describe('replacements', () => {
     test('one of the present version takes the place of the whole document', async () => {
       const { documents } = await stored(subject, { n: 1, only: 'before' });
-      const version = await versionOf(documents);
+      const version = await storedVersion(documents);
       const answer = await documents.transact(shard, [replace('a', version, { n: 2 })]);
       expect(answer).toEqual({ kind: 'committed' });
       const [found] = await documents.read(shard, ['a']);
       expect(found).toMatchObject({ id: 'a', shard, n: 2 });
       expect(found).not.toHaveProperty('only');
-      expect(await versionOf(documents)).not.toBe(version);
+      expect(await storedVersion(documents)).not.toBe(version);
     });
 
     test(
       'a replacement of a version applies once: the second is refused with 412',
       known('staleVersions', async () => {
         const { documents } = await stored(subject, { n: 1 });
-        const version = await versionOf(documents);
+        const version = await storedVersion(documents);
         await documents.transact(shard, [patch('a', { set: { n: 2 } })]);
-        const stale = [create({ id: 'b' }), replace('a', version, { n: 3 })];
+        const stale = [creation({ id: 'b' }), replace('a', version, { n: 3 })];
         expect(await documents.transact(shard, stale)).toEqual({ kind: 'refused', codes: [424, 412] });
         expect(await documents.read(shard, ['a', 'b'])).toMatchObject([{ id: 'a', n: 2 }]);
       }),
@@ -150,7 +150,7 @@ export function conditionsContract(subject: DocumentsSubject): void {
         const { documents } = await stored(subject, document);
         const where: Condition[] = [{ path: 'fence', is: '=', value: 5 }];
         const wrong: Condition[] = [{ path: 'fence', is: '=', value: 6 }];
-        const version = await versionOf(documents);
+        const version = await storedVersion(documents);
         const write = (patched: Partial<Patch>) =>
           documents.transact(shard, [patch('a', { ...patched, set: { seen: true } })]);
         expect(await write({ version, where: wrong })).toMatchObject({ codes: [412] });

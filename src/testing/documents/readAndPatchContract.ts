@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Condition, Patch } from '../../documents/documentStore.ts';
 import type { DocumentsSubject } from './subject.ts';
-import { create, fields, ids, patch, shard, stored } from './world.ts';
+import { creation, fields, ids, patch, shard, stored } from './world.ts';
 
 /** What is written is read, and a patch changes what it names. */
 export function readAndPatchContract(subject: DocumentsSubject): void {
@@ -14,7 +14,7 @@ export function readAndPatchContract(subject: DocumentsSubject): void {
         text: `it's "quoted" \\ ü 💶`,
         deep: { list: [1, { two: null }], empty: {} },
       };
-      expect(await documents.transact(shard, [create(document)])).toEqual({ kind: 'committed' });
+      expect(await documents.transact(shard, [creation(document)])).toEqual({ kind: 'committed' });
       expect(await documents.read(shard, ['a'])).toEqual([
         expect.objectContaining({ ...document, _etag: expect.stringMatching(/./) }),
       ]);
@@ -22,7 +22,7 @@ export function readAndPatchContract(subject: DocumentsSubject): void {
 
     test('missing documents are left out, and each comes once', async () => {
       const { documents } = await subject.open();
-      await documents.transact(shard, [create({ id: 'a' }), create({ id: 'b' })]);
+      await documents.transact(shard, [creation({ id: 'a' }), creation({ id: 'b' })]);
       expect(ids(await documents.read(shard, ['b', 'x', 'a', 'b']))).toEqual(['a', 'b']);
       expect(await documents.read(shard, ['x'])).toEqual([]);
       expect(await documents.read(shard, [])).toEqual([]);
@@ -30,8 +30,8 @@ export function readAndPatchContract(subject: DocumentsSubject): void {
 
     test('partitions know nothing of each other', async () => {
       const { documents } = await subject.open();
-      await documents.transact('00', [create({ id: 'a', n: 0 })]);
-      expect(await documents.transact('01', [create({ id: 'a', n: 1, shard: '01' })])).toMatchObject({
+      await documents.transact('00', [creation({ id: 'a', n: 0 })]);
+      expect(await documents.transact('01', [creation({ id: 'a', n: 1, shard: '01' })])).toMatchObject({
         kind: 'committed',
       });
       expect(await documents.transact('01', [patch('b', { set: { n: 2 } })])).toMatchObject({ codes: [404] });
@@ -41,9 +41,9 @@ export function readAndPatchContract(subject: DocumentsSubject): void {
 
     test('an id that is taken is refused with 409, and the document stays as it is', async () => {
       const { documents } = await subject.open();
-      await documents.transact(shard, [create({ id: 'a', n: 1 })]);
+      await documents.transact(shard, [creation({ id: 'a', n: 1 })]);
       const before = await documents.read(shard, ['a']);
-      expect(await documents.transact(shard, [create({ id: 'a', n: 2 })])).toEqual({
+      expect(await documents.transact(shard, [creation({ id: 'a', n: 2 })])).toEqual({
         kind: 'refused',
         codes: [409],
       });
@@ -54,13 +54,16 @@ export function readAndPatchContract(subject: DocumentsSubject): void {
       'an id that no document can have is refused with 400: $id',
       async ({ id }) => {
         const { documents } = await subject.open();
-        expect(await documents.transact(shard, [create({ id })])).toEqual({ kind: 'refused', codes: [400] });
+        expect(await documents.transact(shard, [creation({ id })])).toEqual({
+          kind: 'refused',
+          codes: [400],
+        });
       },
     );
 
     test('a document of another partition is refused with 400', async () => {
       const { documents } = await subject.open();
-      expect(await documents.transact('01', [create({ id: 'a', shard: '00' })])).toEqual({
+      expect(await documents.transact('01', [creation({ id: 'a', shard: '00' })])).toEqual({
         kind: 'refused',
         codes: [400],
       });
@@ -69,7 +72,7 @@ export function readAndPatchContract(subject: DocumentsSubject): void {
     test('what the caller does to its objects afterwards changes nothing', async () => {
       const { documents } = await subject.open();
       const document = { id: 'a', shard, list: ['one'], at: { n: 1 } };
-      await documents.transact(shard, [create(document)]);
+      await documents.transact(shard, [creation(document)]);
       document.list.push('two');
       const value = { n: 2 };
       await documents.transact(shard, [patch('a', { set: { at: value } })]);

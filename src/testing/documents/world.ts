@@ -10,11 +10,11 @@ export async function stored(
   document: object,
 ): Promise<{ documents: DocumentStore }> {
   const { documents } = await open();
-  await documents.transact(shard, [create({ id: 'a', ...document })]);
+  await documents.transact(shard, [creation({ id: 'a', ...document })]);
   return { documents };
 }
 
-export function create(document: { id: string } & Record<string, unknown>): Create {
+export function creation(document: { id: string } & Record<string, unknown>): Create {
   return { kind: 'create', document: { shard, ...document } as Create['document'] };
 }
 
@@ -31,7 +31,7 @@ export function fields(count: number): Record<string, number> {
   return Object.fromEntries(Array.from({ length: count }, (_, n) => [`field${n}`, n]));
 }
 
-export async function versionOf(documents: DocumentStore): Promise<string> {
+export async function storedVersion(documents: DocumentStore): Promise<string> {
   const [document] = (await documents.read(shard, ['a'])) as { _etag: string }[];
   return document?._etag ?? '';
 }

@@ -1,5 +1,5 @@
 import type { LockRecord, LockStore, LockView, StoreTraits } from '../../locking/index.ts';
-import { checkKey, checkOwner } from '../../locking/lockRecord.ts';
+import { checkKey, checkOwner } from '../../locking/lockKeys.ts';
 
 interface Entry {
   record: LockRecord | undefined;

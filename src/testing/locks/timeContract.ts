@@ -65,24 +65,6 @@ export function timeContract({ subject, store, record, leaseMs, freshKey, held }
       },
     );
 
-    test('with a minimum hold time the lock stays taken after its release, and then is free', async ({
-      expect,
-    }) => {
-      const locks = createLocks(store, options);
-      const early = await inTime(leaseMs, async (late) => {
-        const key = freshKey();
-        const lease = await locks.acquire(key, next, { waitMs: 10_000, minHoldMs: leaseMs });
-        await lease.release();
-        await pass(leaseMs * 0.5);
-        const taken = await locks.tryAcquire(key, next);
-        return late() ? 'late' : { key, taken };
-      });
-      expect(early.taken).toBeNull();
-      await pass(leaseMs * 0.5 + expiryLagMs);
-      const after = await locks.acquire(early.key, next, { waitMs: 10_000 });
-      await after.release();
-    });
-
     test('fifty waiters all get their turn', async ({ expect }) => {
       const key = freshKey();
       const locks = createLocks(store, options);

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { z } from 'zod';
-import type { DashboardStack } from './dashboardStack.ts';
-import { key } from './dashboardStack.ts';
+import { type DashboardStack, key } from './dashboardStack.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 

@@ -1,6 +1,5 @@
 import { type Node, parts } from './parseBicep.ts';
-import type { BicepFile } from './readBicep.ts';
-import { propertiesOf } from './readBicep.ts';
+import { type BicepFile, propertiesOf } from './readBicep.ts';
 
 /** A value that only Azure knows, such as a resource id. Keeps its source text. */
 export class Unknown {

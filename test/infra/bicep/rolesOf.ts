@@ -1,6 +1,5 @@
 import { isRecord, type Value, variableValue } from './evaluate.ts';
-import type { BicepFile } from './readBicep.ts';
-import { propertiesOf } from './readBicep.ts';
+import { type BicepFile, propertiesOf } from './readBicep.ts';
 
 export interface AssignedRole {
   module: string;

@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
-import type { FigureReads } from '../../../src/invoice/figures/figureReads.ts';
-import type { DayFigure } from '../../../src/invoice/figures/readFigures.ts';
+import type { FigureReads } from '../../../src/invoice/figures/invoiceFigures.ts';
 import { invoiceSchema } from '../../../src/invoice/invoice.ts';
 import { shardNames } from '../../../src/invoice/shard.ts';
-import type { InvoiceStore } from '../../../src/invoice/store/invoiceStore.ts';
+import type { DayFigure, InvoiceStore } from '../../../src/invoice/store/invoiceStore.ts';
 import { addUp } from '../../../src/reporting/report.ts';
 
 /** Compares what is kept with what is counted, invoice by invoice, at `now` (ISO 8601). Each shard is counted anew. */

@@ -1,8 +1,9 @@
 /** What people and the sweeper ask for again and again must not read more the more invoices there are. */
+
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { shardNames } from '../../../src/invoice/shard.ts';
-import { cosmosFigureReads } from '../../../src/invoice/store/cosmosFigureReads.ts';
+import { cosmosFigureReads } from '../../../src/invoice/store/cosmosInvoiceReads.ts';
 import { cosmosInvoiceStore } from '../../../src/invoice/store/cosmosInvoiceStore.ts';
 import type { InvoiceStore } from '../../../src/invoice/store/invoiceStore.ts';
 import { cosmosOutboxStore } from '../../../src/outbox/cosmosOutboxStore.ts';

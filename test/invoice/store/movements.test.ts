@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { movementsOf } from '../../../src/invoice/figures/counters.ts';
 import type { Invoice } from '../../../src/invoice/invoice.ts';
 import { reversalsOf } from '../../../src/invoice/reversals.ts';
-import { movementsOf } from '../../../src/invoice/store/movements.ts';
 import { anInvoice } from '../../support/anInvoice.ts';
 
 const at = '2026-03-01T00:00:00.000Z';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ClaimRequest, InvoiceStore, Writes } from '../../../src/invoice/store/invoiceStore.ts';
-import { sendingStore } from '../../../src/invoice/store/sendingStore.ts';
-import type { Guard } from '../../../src/outbox/dispatcher.ts';
+import { sendingStore } from '../../../src/invoice/store/invoiceWrites.ts';
+import type { MaySend } from '../../../src/outbox/dispatcher.ts';
 import {
   type DispatchDecision,
   newOutboxMessage,
@@ -37,7 +37,7 @@ function sending({
     update: async () => ({ kind: 'updated', before: invoice, invoice, messages }),
   } as unknown as Pick<InvoiceStore, 'claim' | 'settle' | 'update'>;
   const store = sendingStore(inner, {
-    async send({ id }: OutboxMessage, guard?: Guard) {
+    async send({ id }: OutboxMessage, guard?: MaySend) {
       guard?.();
       sent.push(id);
       return decision;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { NoClearAnswer, StoreAway } from '../../../src/documents/storeAway.ts';
-import type { ToStart } from '../../../src/invoice/callStart.ts';
-import { startWrites } from '../../../src/invoice/store/startWrites.ts';
+import { NoClearAnswer, StoreAway } from '../../../src/documents/documentStore.ts';
+import type { ToStart } from '../../../src/invoice/invoiceChange.ts';
+import { startWrites } from '../../../src/invoice/store/invoiceWrites.ts';
 import { leapingClock } from '../../../src/testing/leapingClock.ts';
 import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
 import { aClaimedInvoice } from '../../support/anInvoice.ts';

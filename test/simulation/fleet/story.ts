@@ -1,9 +1,8 @@
 /** One schedule from its import to its end. */
 
-import type { InvoiceStatus } from '../../../src/invoice/invoice.ts';
+import type { InvoiceStatus } from '../../../src/invoice/invoiceStatus.ts';
 import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
 import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
-import { inForce } from '../../../src/pacing/pause.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { checkAlerts, checkEnd, checkWaysOut, type EndState } from '../invariants/end.ts';
 import type { InvoiceDocument } from '../invariants/steps.ts';
@@ -154,13 +153,8 @@ export function createStory(parts: FleetParts) {
       notifies: plan.notifies,
       told: plan.listsEvents,
       calm: isCalm(plan),
-      paused: pausedNow(),
+      now: timeline.now,
     };
-  }
-
-  function pausedNow(): boolean {
-    const ordered = world.pause();
-    return ordered !== undefined && inForce(ordered.pause, timeline.now) !== undefined;
   }
 
   function importAll(): void {

@@ -1,7 +1,7 @@
 /** Delivers the events of the provider to the fleet, signed, until a host takes them: at least once, and in no order. */
 import { createHmac } from 'node:crypto';
-import type { EventRequest } from '../../../src/events/receiveEvent.ts';
-import type { EventHint } from '../../../src/paying/providerEvents.ts';
+import type { EventRequest } from '../../../src/after/receiveEvent.ts';
+import type { EventHint } from '../../../src/paying/paymentProvider.ts';
 import type { SeededRandom } from '../../support/seededRandom.ts';
 import type { Timeline } from '../engine/machine.ts';
 import type { LedgerEvent } from '../world/ledger.ts';

@@ -1,8 +1,8 @@
 /** What must hold whenever a machine calls the provider, or says that work is done. It is judged by what that machine can know. */
-import { NoClearAnswer } from '../../../src/documents/storeAway.ts';
+import { NoClearAnswer } from '../../../src/documents/documentStore.ts';
 import { workItemLockKey } from '../../../src/locking/index.ts';
-import { inForce, type Pause, pausedWithinMs } from '../../../src/pacing/pause.ts';
-import { messageLockMs } from '../../../src/paying/messageLock.ts';
+import { inForce, type PauseOrder, pausedWithinMs } from '../../../src/pacing/pause.ts';
+import { messageLockMs } from '../../../src/paying/executePayments.ts';
 import type { WorkItem } from '../../../src/workItems/workItem.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';
 import type { Machine } from '../engine/machine.ts';
@@ -18,7 +18,7 @@ export interface CallChecksParts {
   report: Report;
   now: () => number;
   /** The latest pause, in force or not, and since when it has been stored. */
-  pause: () => { pause: Pause; since: number } | undefined;
+  pause: () => { pause: PauseOrder; since: number } | undefined;
   /** Whether a monotonic clock may have stood still, which no process can know. */
   mayFreeze: boolean;
   invoice: (id: string) => InvoiceDocument | undefined;

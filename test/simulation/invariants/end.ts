@@ -1,10 +1,10 @@
-/** What must hold once everything works again and nothing is left to do. */
-import { receiptName } from '../../../src/followUps/receipts.ts';
-import { invoiceStatuses } from '../../../src/invoice/invoice.ts';
+import { receiptName } from '../../../src/after/receipts.ts';
+import { invoiceStatuses } from '../../../src/invoice/invoiceStatus.ts';
 import type { Reversals } from '../../../src/invoice/reversals.ts';
 import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
 import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
 import { metricPrefix } from '../../../src/platform/appMetrics.ts';
+import { asShown } from '../../../src/runs/runStore.ts';
 import { itemsOf, type WorkItem, workItemSchema } from '../../../src/workItems/workItem.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';
@@ -26,8 +26,8 @@ export interface EndState {
   told: boolean;
   /** Nothing has gone wrong. */
   calm: boolean;
-  /** Payments are paused for good: then no run follows that would close the record of a dead one. */
-  paused: boolean;
+  /** The end (ms). */
+  now: number;
 }
 
 /**
@@ -42,9 +42,9 @@ const maybeCut = 30;
 export function checkEnd(state: EndState, report: Report): void {
   const { world, invoices } = state;
   checkMessages(state, report);
-  const running = state.paused ? [] : world.runs.all().filter(({ status }) => status === 'running');
+  const running = world.runs.all().filter((run) => asShown(run, state.now).status === 'running');
   for (const { id, heartbeatAt } of running)
-    report('runs end', `run ${id} says running; its last sign of life was at ${heartbeatAt}`);
+    report('runs end', `run ${id} is shown as running; its last sign of life was at ${heartbeatAt}`);
   for (const invoice of invoices) {
     checkOutcome(invoice, state, report);
     checkOthers(invoice, state, report);
@@ -73,7 +73,7 @@ export function checkAlerts({ world, invoices, messages }: Omit<EndState, 'summa
 }
 
 /** The ledger and the invoice agree, and what is open waits for a time or a person. */
-function checkOutcome(invoice: InvoiceDocument, { world }: EndState, report: Report): void {
+function checkOutcome(invoice: InvoiceDocument, { world, told }: EndState, report: Report): void {
   const { id, status, reason } = invoice;
   const all = world.provider.paymentsOf(id);
   const moneyed = all.filter((one) => one.by === 'app' && holdsMoney(one));
@@ -85,11 +85,20 @@ function checkOutcome(invoice: InvoiceDocument, { world }: EndState, report: Rep
   if (
     paid !== undefined &&
     status !== 'paid' &&
-    !(status === 'parked' && (wasTouched || isExcused(world, id)))
+    !(status === 'parked' && (wasTouched || isExcused(world, id))) &&
+    !isVoidedUntold(paid, { status, told })
   )
     report('paid means paid', `${paid.id} has succeeded, and it is ${status} (${reason})`, id);
   if (status === 'claimed' || status === 'processing') report('ends', `it is still ${status}`, id);
   if (status === 'pending') report('ends', `it is still pending, actionable at ${invoice.actionableAt}`, id);
+}
+
+/** True if all of the money may have gone back when a person voided the invoice, and no event says that some has come back since. */
+function isVoidedUntold(
+  { refunds, disputes }: LedgerPayment,
+  { status, told }: { status: InvoiceDocument['status']; told: boolean },
+): boolean {
+  return status === 'voided' && !told && refunds.length + disputes.length > 0;
 }
 
 /** Payments of others that the app was told of: the invoice names each, and is paid by it or by its own charge. */
@@ -128,7 +137,7 @@ export function checkWaysOut({ world, invoices, told }: Omit<EndState, 'summary'
     const ours = world.provider
       .paymentsOf(id)
       .find((one) => counts(one) && mayHoldMoney(one) && whoseIs(one, invoice) === 'ours');
-    if (ours !== undefined && status !== 'paid')
+    if (ours !== undefined && status !== 'paid' && !isVoidedUntold(ours, { status, told }))
       report('paid means paid', `${ours.id} by ${ours.by} holds its money, and it is ${status}`, id);
   }
 }
@@ -249,8 +258,11 @@ function checkMessages({ world, messages, newer }: EndState, report: Report): vo
       report('nothing lost', `given up for good: ${text}`);
   for (const { id, reason } of commands.deadLetters)
     report('nothing lost', `${id} is a dead letter: ${reason}`);
-  for (const { id, reason } of world.poison.all().filter(({ status }) => status === 'poison'))
+  for (const { id, reason } of world.poison.all().filter(({ status }) => status === 'poison')) {
+    // A restored database has forgotten what this order is about: a person decides.
+    if (world.isRestored && reason.endsWith('the refund is not requested here')) continue;
     report('nothing lost', `${id} is poison: ${reason}`);
+  }
 }
 
 /** The work items of a message; undefined for what is none. */

@@ -1,6 +1,6 @@
-/** What may open the circuit of an instance: calls of the provider that fail, and calls that are slow. */
+/** What may open the circuit of an instance: calls of the provider that fail, and calls that are never answered. */
 
-/** A call without an answer for so long counts as a failure, in milliseconds (src/paying/circuitBreaker.ts). */
+/** A call without an answer for so long will time out, in milliseconds: the invariants need not wait for that. */
 const silentMs = 5_000;
 
 export function createProviderTrouble(now: () => number) {

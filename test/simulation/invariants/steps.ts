@@ -1,6 +1,7 @@
 /** What must hold at every step: each write, each transaction that is sent, each charge. */
+
 import { isSystemId } from '../../../src/documents/systemId.ts';
-import type { InvoiceStatus } from '../../../src/invoice/invoice.ts';
+import type { InvoiceStatus } from '../../../src/invoice/invoiceStatus.ts';
 import type { Reversals } from '../../../src/invoice/reversals.ts';
 import { deploymentPartition } from '../../../src/invoice/shard.ts';
 import type { ChargeRequest, RefundRequest } from '../../../src/paying/paymentProvider.ts';
@@ -243,12 +244,15 @@ export function createStepChecks(parts: {
     }
   }
 
-  function newKey({ id, payment }: InvoiceDocument): void {
+  function newKey({ id, payment, status, timeline }: InvoiceDocument): void {
+    const last = timeline.at(-1);
     const alive = parts
       .provider()
       .paymentsOf(id)
       .find((one) => isOfApp(one) && mayHoldMoney(one));
-    if (alive !== undefined)
+    // Parked with that payment named: a retry asks about it first.
+    const isNamed = status === 'parked' && last?.paymentId === alive?.id;
+    if (alive !== undefined && !isNamed)
       report(
         'key after decline',
         `key ${payment.keyNumber}, while ${alive.id} is ${alive.progress.kind}`,

@@ -33,7 +33,7 @@ export const invariants = {
   'start given back': 'a delivery goes on without a call that it has started and not made',
   'unclear only if called': 'an invoice waits for a person, and no call for it can have been made',
   'alert sees it': 'something waits for a person, and no metric says so',
-  'runs end': 'the record of a run says running for ever',
+  'runs end': 'a run is shown as running for ever',
   'answer is true': 'a person is told that nothing was done, and it was',
   'summary counts': 'the summary differs from a count of the world',
   'no failure, no delay': 'a call that came too fast counts as a failure',

@@ -50,13 +50,12 @@ export const outOfSight: Readonly<Record<string, string>> = {
   'a search that finds nothing while it may lag':
     'a look-up that finds nothing only says so in the timeline, and the list of the customer does not lag',
   'the payment that an invoice waits for, and no other':
-    'an event of another payment that failed is left alone before the provider is asked (events/decideHint.ts)',
+    'an event of another payment that failed is left alone before the provider is asked (after/eventStage.ts)',
   'the default method that is stored with its key':
     'a delivery that calls again reads the stored method before it asks for another, and an earlier one can store none any more',
   'a start taken back by the delivery that made it':
     'each start also moves the time at which its claim goes stale, which the other condition compares',
   'one delivery at a time calls again': 'both send the same key, and only their attempts are counted wrongly',
-  'a pause, asked before each claim': 'each try of a claim looks at the pause, too',
   'effect check of a message of several work items':
     'its work items are then sent again alone, and those that share a message are harmless to do twice',
   'a failing work item, sent on so that it is not lost with the message':

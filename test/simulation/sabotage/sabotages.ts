@@ -15,17 +15,17 @@ export const sabotages: readonly Sabotage[] = [
     name: 'reverted: payments in progress are asked for under their key, and look-ups see only what succeeded (M1)',
     edits: [
       {
-        file: 'src/paying/decideSettlement.ts',
+        file: 'src/paying/settlement.ts',
         from: "    case 'processing':\n      return outcome;\n    case 'declined':",
         to: "    case 'processing':\n      return decideSettlement(command, { kind: 'unknown', message: outcome.state }, policy, now);\n    case 'declined':",
       },
       {
-        file: 'src/corrections/checkProvider.ts',
-        from: "    case 'found':\n    case 'processing':\n    case 'differs':\n      return found;\n    case 'notFound':",
-        to: "    case 'found':\n    case 'differs':\n      return found;\n    case 'processing':\n    case 'notFound':",
+        file: 'src/after/checkProvider.ts',
+        from: "    case 'found':\n    case 'processing':\n    case 'differs':\n    case 'reversed':\n    case 'notFound':\n      return found;",
+        to: "    case 'processing':\n      return { kind: 'notFound' };\n    case 'found':\n    case 'differs':\n    case 'reversed':\n    case 'notFound':\n      return found;",
       },
       {
-        file: 'src/paying/lookUpInvoice.ts',
+        file: 'src/paying/reconciliation.ts',
         from: '  const seen = await calls.find(soughtOf({ ...invoice, invoiceId: id }));',
         to: "  const any = await calls.find(soughtOf({ ...invoice, invoiceId: id }));\n  const seen: typeof any = any.kind === 'processing' ? { kind: 'notFound' } : any;",
       },
@@ -112,9 +112,8 @@ export const sabotages: readonly Sabotage[] = [
     name: 'as it was: a run whose process died says running for ever (O4)',
     edits: [
       {
-        file: 'src/runs/abandoned.ts',
-        from: 'if (!isAbandoned(run, now)) return false;',
-        to: 'if (now > 0) return false;',
+        of: 'isAbandoned',
+        body: 'return false;',
       },
     ],
   },
@@ -132,7 +131,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'a payment in progress is not checked again after its first check',
     edits: [
       {
-        file: 'src/tracking/decideProgress.ts',
+        file: 'src/after/decideProgress.ts',
         from: 'set: isCheck ? { ...set, checkAt: nextCheckAt(checks, now) } : set }',
         to: "set: isCheck ? { ...set, checkAt: '9999-01-01T00:00:00.000Z' } : set }",
       },
@@ -142,7 +141,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'the cursor of the events moves on although they were not sent',
     edits: [
       {
-        file: 'src/events/readEventList.ts',
+        file: 'src/after/readEventList.ts',
         from: '    } catch (cause) {\n      throw new StoreAway(',
         to: '    } catch (cause) {\n      if (cause !== undefined) return 0;\n      throw new StoreAway(',
       },
@@ -163,17 +162,17 @@ export const sabotages: readonly Sabotage[] = [
     name: 'how long the lock of a message is held, by the wall clock',
     edits: [
       {
-        file: 'src/paying/messageLock.ts',
+        file: 'src/paying/executePayments.ts',
         from: 'let heldUntil = clock.monotonic()',
         to: 'let heldUntil = clock.now()',
       },
       {
-        file: 'src/paying/messageLock.ts',
+        file: 'src/paying/executePayments.ts',
         from: 'held: () => clock.monotonic() <',
         to: 'held: () => clock.now() <',
       },
       {
-        file: 'src/paying/messageLock.ts',
+        file: 'src/paying/executePayments.ts',
         from: 'const asked = clock.monotonic();',
         to: 'const asked = clock.now();',
       },
@@ -183,7 +182,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'events count as sent before the queue has them',
     edits: [
       {
-        file: 'src/events/readEventList.ts',
+        file: 'src/after/readEventList.ts',
         from: '    try {\n      for (const message of',
         to: '    sent = new Set(listed.map(({ eventId }) => eventId));\n    try {\n      for (const message of',
       },

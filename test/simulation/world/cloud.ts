@@ -2,7 +2,7 @@
 
 import { RestError } from '@azure/storage-queue';
 import type { Cloud } from '../../../src/cloud.ts';
-import { StoreAway } from '../../../src/documents/storeAway.ts';
+import { StoreAway } from '../../../src/documents/documentStore.ts';
 import { shardsCheck } from '../../../src/invoice/shard.ts';
 import { serviceBusDestination } from '../../../src/outbox/serviceBusDestination.ts';
 import {
@@ -10,8 +10,8 @@ import {
   sendToQueue,
   storageQueueDestination,
 } from '../../../src/outbox/storageQueueDestination.ts';
-import { accountRecord } from '../../../src/paying/accountRecord.ts';
-import type { LockRenewal } from '../../../src/paying/messageLock.ts';
+import { accountRecord } from '../../../src/paying/accountCheck.ts';
+import type { LockRenewal } from '../../../src/paying/executePayments.ts';
 import { queues as queueNames, serviceBusQueues } from '../../../src/platform/azureNames.ts';
 import { idOfNext } from '../../../src/platform/serviceBusHeldMessages.ts';
 import type { Settings } from '../../../src/settings/settings.ts';

@@ -1,6 +1,5 @@
 /** The store of documents as one machine reaches it. */
-import type { Operation } from '../../../src/documents/documentStore.ts';
-import { StoreAway } from '../../../src/documents/storeAway.ts';
+import { type Operation, StoreAway } from '../../../src/documents/documentStore.ts';
 import type { MemoryDocuments, StoredDocument } from '../../memory/memoryDocuments.ts';
 import type { Machine } from '../engine/machine.ts';
 import { CallFailed, type Network } from '../engine/network.ts';

@@ -1,6 +1,5 @@
 /** What the payment provider knows of its payments, their refunds and disputes. */
-import type { PaymentProgress, ProviderReversals } from '../../../src/paying/paymentProvider.ts';
-import type { EventHint } from '../../../src/paying/providerEvents.ts';
+import type { EventHint, PaymentProgress, ProviderReversals } from '../../../src/paying/paymentProvider.ts';
 
 export interface LedgerRefund {
   id: string;

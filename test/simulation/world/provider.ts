@@ -9,6 +9,9 @@ import type {
   ChargeOutcome,
   ChargeRequest,
   DefaultMethod,
+  EventHint,
+  EventPage,
+  EventQuery,
   FoundPayment,
   ProviderPayment,
   RateLimited,
@@ -17,7 +20,6 @@ import type {
   RetrievedPayment,
   SoughtPayment,
 } from '../../../src/paying/paymentProvider.ts';
-import type { EventHint, EventPage, EventQuery } from '../../../src/paying/providerEvents.ts';
 import type { SeededRandom } from '../../support/seededRandom.ts';
 import type { Timeline } from '../engine/machine.ts';
 import {
@@ -337,7 +339,7 @@ export function createProvider({
         seen.map((payment) => shownTo(payment, sought.deployment)),
         sought,
       );
-      return found.kind === 'notFound' && isUnlisted ? { ...found, noCustomer: 'unknown' } : found;
+      return found.kind === 'notFound' && isUnlisted ? { ...found, unlisted: 'unknown' } : found;
     },
 
     retrieve(paymentId: string, deployment?: string): RetrievedPayment | RateLimited {

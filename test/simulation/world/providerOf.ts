@@ -3,9 +3,9 @@ import type {
   HeldBack,
   PaymentProvider,
   ProviderAccount,
+  ProviderEvents,
   ProviderSilent,
 } from '../../../src/paying/paymentProvider.ts';
-import type { ProviderEvents } from '../../../src/paying/providerEvents.ts';
 import type { Machine } from '../engine/machine.ts';
 import { CallFailed, type Network } from '../engine/network.ts';
 import type { Provider } from './provider.ts';

@@ -1,5 +1,5 @@
 /** What the containers beside the invoices hold: runs, failures and poison records, the audit, the event cursor. */
-import type { EventCursor } from '../../../src/events/eventCursor.ts';
+import type { EventCursor } from '../../../src/after/readEventList.ts';
 import type { AuditEntry, AuditTrail } from '../../../src/ops/audit.ts';
 import type { RunRecord } from '../../../src/runs/runRecord.ts';
 import type { RunStore } from '../../../src/runs/runStore.ts';
@@ -45,17 +45,14 @@ export function memoryRuns(): MemoryRuns {
           ...(fence === undefined ? {} : { fence }),
         };
       }),
-    async end({ job, runId }, { status, reason, at, heartbeatAt }) {
-      const run = records.get(nameOf(job, runId));
-      if (heartbeatAt !== undefined && run?.heartbeatAt !== heartbeatAt) return false;
-      return change(job, runId, (record) => ({
+    end: async ({ job, runId }, { status, reason, at }) =>
+      change(job, runId, (record) => ({
         ...record,
         status,
         completedAt: at,
-        heartbeatAt: heartbeatAt ?? at,
+        heartbeatAt: at,
         ...(reason === undefined ? {} : { reason }),
-      }));
-    },
+      })),
   };
 }
 

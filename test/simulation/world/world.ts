@@ -1,9 +1,8 @@
 /** Everything outside the processes, in memory: what instances share, and what the invariants look at. */
-import type { Pause, PauseStore } from '../../../src/pacing/pause.ts';
+import type { PauseOrder, PauseStore } from '../../../src/pacing/pause.ts';
 import type { Attributes } from '../../../src/platform/telemetry.ts';
 import { memoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
-import type { Effects } from '../../../src/workItems/effects.ts';
-import type { WorkItem } from '../../../src/workItems/workItem.ts';
+import type { Effects, WorkItem } from '../../../src/workItems/workItem.ts';
 import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
 import { effectKey, memoryEffects } from '../../memory/memoryEffects.ts';
 import { memoryImportRecords } from '../../memory/memoryImportRecords.ts';
@@ -68,11 +67,11 @@ export function createWorld(
   const now = () => timeline.now;
   const stored = new Map<string, StoredDocument>();
   const locks = memoryLockStore(now);
-  let effects = memoryEffects();
+  const effects = memoryEffects();
   const effectsAt = new Map<string, number>();
   const announcedAt = new Map<string, number>();
   const pauses = memoryPauseStore();
-  let ordered: { pause: Pause; since: number } | undefined;
+  let ordered: { pause: PauseOrder; since: number } | undefined;
   const signal = new AbortController().signal;
 
   /** Earlier versions of each document, by partition and id, with the time of their end. */
@@ -122,10 +121,7 @@ export function createWorld(
         }
       }
       for (const [id, at] of announcedAt) if (at > time) announcedAt.delete(id);
-      const before = effects;
-      effects = memoryEffects();
-      for (const { item, effect } of before.all())
-        if ((effectsAt.get(effectKey(item)) ?? 0) <= time) await effects.record(item, effect);
+      effects.keep((item) => (effectsAt.get(effectKey(item)) ?? 0) <= time);
       return { put, gone };
     },
     /** Invoices that a person has voided, as the app has told them, and that nobody has retried since. */

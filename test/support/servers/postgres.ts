@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { stop } from '../signals.ts';
+import { until } from '../until.ts';
 import { findProgram } from './findProgram.ts';
 import { freePort } from './freePort.ts';
 import { type ServerProcess, startServer } from './serverProcess.ts';
@@ -102,8 +103,22 @@ export async function startPostgres(
     },
     async kill() {
       // A session that outlives the first process keeps the next from starting.
-      for (const pid of (await stopAll()).toReversed()) process.kill(pid, 'SIGKILL');
+      const pids = await stopAll();
+      for (const pid of pids.toReversed()) process.kill(pid, 'SIGKILL');
       await server.kill();
+      await until(
+        async () => pids.filter(isAlive),
+        (alive) => alive.length === 0,
+        { withinMs: 30_000 },
+      );
     },
   };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }

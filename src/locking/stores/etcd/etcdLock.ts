@@ -1,8 +1,9 @@
 /** How a lock lies in etcd. */
 import { createHash } from 'node:crypto';
-import type { LostReason } from '../../errors.ts';
-import { checkKey, recordFromText } from '../../lockRecord.ts';
+import type { LostReason } from '../../lease.ts';
+import { checkKey } from '../../lockKeys.ts';
 import type { LockView, Refusal } from '../../lockStore.ts';
+import { recordFromText } from '../recordText.ts';
 import {
   base64,
   type EtcdAnswer,
@@ -15,7 +16,7 @@ import {
 export interface EtcdLock {
   /** There as long as the lock is. Its value is the record, or empty. */
   record: EtcdEntry | undefined;
-  /** There as long as a lease is. Its value is the id of the lease, or `brokenLease`. */
+  /** There as long as a lease is. Its value is the id of the lease, or `brokenLeaseValue`. */
   lease: EtcdEntry | undefined;
 }
 
@@ -27,7 +28,7 @@ export interface EtcdLockKeys {
   get: readonly EtcdOperation[];
 }
 
-export const brokenLease = 'broken';
+export const brokenLeaseValue = 'broken';
 
 /** @throws RangeError for an empty key, or one longer than 1,024 characters. */
 export function keysOf(prefix: string, key: string): EtcdLockKeys {
@@ -46,7 +47,7 @@ export function etcdLeaseId({ lease }: EtcdLockKeys, leaseId: string, leaseMs: n
   return String((hash.readBigUInt64BE() >> 1n) | 1n);
 }
 
-export const exists = (key: string): EtcdCompare => {
+export const keyExists = (key: string): EtcdCompare => {
   return { target: 'CREATE', result: 'GREATER', key, create_revision: '0' };
 };
 
@@ -71,17 +72,17 @@ export function lockFrom({ ranges: [record, lease] }: EtcdAnswer): EtcdLock {
   return { record: record?.entries[0], lease: lease?.entries[0] };
 }
 
-export function viewOf(record: EtcdEntry, lease: EtcdEntry | undefined): LockView {
-  const held = lease !== undefined && lease.value !== brokenLease;
+export function viewOfEntry(record: EtcdEntry, lease: EtcdEntry | undefined): LockView {
+  const held = lease !== undefined && lease.value !== brokenLeaseValue;
   return { held, record: recordFromText(record.value), version: record.modRevision };
 }
 
 /** Why the lock is not held by a lease that asks. */
-export function refusal({ record, lease }: EtcdLock): Refusal {
+export function refusalOfEntry({ record, lease }: EtcdLock): Refusal {
   const refused = (reason: LostReason, detail: string): Refusal => ({ kind: 'refused', reason, detail });
   if (record === undefined) return refused('deleted', 'etcd has no such lock');
   if (lease === undefined) return refused('taken', 'etcd has ended the lease');
-  if (lease.value === brokenLease) return refused('broken', 'someone broke the lease');
+  if (lease.value === brokenLeaseValue) return refused('broken', 'someone broke the lease');
   return refused('taken', 'another lease has the lock');
 }
 

@@ -1,6 +1,6 @@
 import { bounded } from '../../../platform/bounded.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { checkKey } from '../../lockRecord.ts';
+import { checkKey } from '../../lockKeys.ts';
 import type { LockStore, LockView } from '../../lockStore.ts';
 import { poll, type Question } from './poll.ts';
 import { type MemberView, type Quorum, quorumOf, type Survey, surveyed } from './quorumViews.ts';

@@ -1,4 +1,4 @@
-import { checkKey } from '../../lockRecord.ts';
+import { checkKey } from '../../lockKeys.ts';
 import type { LockKeys } from './redisScripts.ts';
 
 /** Braces would end the hash tag, and UTF-8 has no lone surrogates: either becomes `%` and its code unit. */

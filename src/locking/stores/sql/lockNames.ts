@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { checkKey } from '../../lockRecord.ts';
+import { checkKey } from '../../lockKeys.ts';
 
 /** JSON in ASCII, for databases of any character set. */
 export function asciiJson(json: string): string {

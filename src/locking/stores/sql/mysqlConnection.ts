@@ -1,6 +1,11 @@
 import { Socket } from 'node:net';
-import type { ResultSetHeader } from 'mysql2';
-import { type Connection, type ConnectionOptions, createConnection, type RowDataPacket } from 'mysql2';
+import {
+  type Connection,
+  type ConnectionOptions,
+  createConnection,
+  type ResultSetHeader,
+  type RowDataPacket,
+} from 'mysql2';
 import { untilAborted } from '../untilAborted.ts';
 import type { SqlAnswer, SqlConnection, SqlValue } from './sqlConnection.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { recordFromText, recordToText } from '../../lockRecord.ts';
 import type { LockStore, LockView, Refusal } from '../../lockStore.ts';
-import { remembered } from '../remembered.ts';
+import { memoized } from '../memoized.ts';
+import { recordFromText, recordToText } from '../recordText.ts';
 import { asciiJson, fromAscii, keyHash, rowVersion, toAscii } from './lockNames.ts';
 import type { SqlAnswer, SqlValue } from './sqlConnection.ts';
 
@@ -48,7 +48,7 @@ type Row = z.infer<typeof rowSchema>;
  */
 export function rowLockStore(table: LockTable): LockStore {
   const { name, now, nowMs, later, run } = table;
-  const idOf = remembered(keyHash);
+  const idOf = memoized(keyHash);
   const select = `select lock_key, lease_id, ends_at > ${now} as runs, version, record, ${nowMs} as now
     from ${name}`;
   const ours = `id = ? and lease_id = ? and ends_at > ${now}`;

@@ -2,33 +2,38 @@ import { isOurs, type LockNodes } from './lockNodes.ts';
 import { readLock } from './lockRequests.ts';
 import type { ZooKeeperConnection } from './zooKeeperConnection.ts';
 import type { ZooKeeperEnsemble } from './zooKeeperEnsemble.ts';
-import { closeSession, exists, multi, sync } from './zooKeeperRequests.ts';
+import { closeSession, existsNode, multi, sync } from './zooKeeperRequests.ts';
 
 /** A lease that this process has acquired, or tried to: a session whose timeout is its length. */
-export interface LeaseSession {
+export interface ZooKeeperLeaseSession {
   nodes: LockNodes;
   connection: ZooKeeperConnection;
   /** Version of the lock's tenure node since the acquire; undefined while no answer has confirmed it. */
   tenure: number | undefined;
   /** The session of another length that had the lock before. It may still have it while `tenure` is undefined. */
-  former: LeaseSession | undefined;
+  former: ZooKeeperLeaseSession | undefined;
   /** When the session's time last began anew, in milliseconds on the monotonic clock. */
   restartedAt: number;
 }
 
 /** The sessions of this process's leases. Their names are of a key and a lease id. */
 export interface LeaseSessions extends AsyncDisposable {
-  find: (name: string) => LeaseSession | undefined;
+  find: (name: string) => ZooKeeperLeaseSession | undefined;
   /** The session that had the lock at last, after an acquire that may have got no answer. */
-  settle: (name: string, signal: AbortSignal) => Promise<LeaseSession | undefined>;
+  settle: (name: string, signal: AbortSignal) => Promise<ZooKeeperLeaseSession | undefined>;
   /** Starts a session of `timeoutMs` in the place of the former one, which lives on. */
-  start: (name: string, nodes: LockNodes, timeoutMs: number, signal: AbortSignal) => Promise<LeaseSession>;
+  start: (
+    name: string,
+    nodes: LockNodes,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ) => Promise<ZooKeeperLeaseSession>;
   /** The session has got the lock. */
-  took: (session: LeaseSession, tenure: number | undefined) => void;
+  took: (session: ZooKeeperLeaseSession, tenure: number | undefined) => void;
   /** Restarts the time of a lease. False if it has ended. */
-  keep: (session: LeaseSession, signal: AbortSignal) => Promise<boolean>;
+  keep: (session: ZooKeeperLeaseSession, signal: AbortSignal) => Promise<boolean>;
   /** Connects anew if the connection is lost. False if the session has ended. */
-  connect: (session: LeaseSession, signal: AbortSignal) => Promise<boolean>;
+  connect: (session: ZooKeeperLeaseSession, signal: AbortSignal) => Promise<boolean>;
   /** Ends the session, and with it what it holds, and forgets it. */
   end: (name: string, signal: AbortSignal) => Promise<void>;
 }
@@ -36,9 +41,9 @@ export interface LeaseSessions extends AsyncDisposable {
 const disposedWithinMs = 2_000;
 
 export function leaseSessions(ensemble: ZooKeeperEnsemble): LeaseSessions {
-  const sessions = new Map<string, LeaseSession>();
+  const sessions = new Map<string, ZooKeeperLeaseSession>();
 
-  async function restart(session: LeaseSession, signal: AbortSignal): Promise<boolean> {
+  async function restart(session: ZooKeeperLeaseSession, signal: AbortSignal): Promise<boolean> {
     const restartedAt = performance.now();
     const connection = await ensemble.resume(session.connection, signal);
     if (connection === 'expired') return false;
@@ -46,11 +51,11 @@ export function leaseSessions(ensemble: ZooKeeperEnsemble): LeaseSessions {
     return true;
   }
 
-  async function connect(session: LeaseSession, signal: AbortSignal): Promise<boolean> {
+  async function connect(session: ZooKeeperLeaseSession, signal: AbortSignal): Promise<boolean> {
     return session.connection.isOpen() || restart(session, signal);
   }
 
-  async function close(session: LeaseSession, signal: AbortSignal): Promise<void> {
+  async function close(session: ZooKeeperLeaseSession, signal: AbortSignal): Promise<void> {
     if (await connect(session, signal)) await session.connection.send(closeSession, signal);
     session.connection.destroy();
   }
@@ -61,13 +66,13 @@ export function leaseSessions(ensemble: ZooKeeperEnsemble): LeaseSessions {
   }
 
   /** Ends the last session of a lease. The former one is the last again. */
-  async function undo(name: string, last: LeaseSession, signal: AbortSignal): Promise<void> {
+  async function undo(name: string, last: ZooKeeperLeaseSession, signal: AbortSignal): Promise<void> {
     await close(last, signal);
     if (last.former === undefined) sessions.delete(name);
     else sessions.set(name, last.former);
   }
 
-  function took(session: LeaseSession, tenure: number | undefined): void {
+  function took(session: ZooKeeperLeaseSession, tenure: number | undefined): void {
     session.tenure = tenure;
     // It holds nothing any more, and would end by itself.
     session.former?.connection.send(closeSession, AbortSignal.timeout(disposedWithinMs)).catch(() => {});
@@ -94,7 +99,7 @@ export function leaseSessions(ensemble: ZooKeeperEnsemble): LeaseSessions {
       // The tenure first: if the session has the lock afterwards, nobody else can have got it in between.
       const [, tenure, seen] = await Promise.all([
         shared.send(sync(last.nodes.lock), signal),
-        shared.send(exists(last.nodes.tenure), signal),
+        shared.send(existsNode(last.nodes.tenure), signal),
         readLock(last.nodes, shared, signal),
       ]);
       if (seen?.lease?.ephemeralOwner === last.connection.session.id) took(last, tenure?.version);

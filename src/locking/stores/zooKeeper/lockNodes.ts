@@ -1,13 +1,14 @@
 /** How a lock lies in ZooKeeper. */
-import { checkKey, recordFromText } from '../../lockRecord.ts';
+import { checkKey } from '../../lockKeys.ts';
 import type { LockView } from '../../lockStore.ts';
+import { recordFromText } from '../recordText.ts';
 import { check, type NodeStat, type ZooKeeperOperation } from './zooKeeperRequests.ts';
 
 /** The paths of a lock's nodes. */
 export interface LockNodes {
   /** Stays. Its data is the record, or empty. */
   lock: string;
-  /** Stays. Its data is the id of the last lease, or `brokenLease`; its version rises with each acquire and break. */
+  /** Stays. Its data is the id of the last lease, or `brokenLeaseData`; its version rises with each acquire and break. */
   tenure: string;
   /** Ends with the session of the holder. Its creator has the lock. */
   lease: string;
@@ -20,7 +21,7 @@ export interface SeenLock {
   lease: NodeStat | undefined;
 }
 
-export const brokenLease = 'broken';
+export const brokenLeaseData = 'broken';
 
 /** @throws RangeError for an empty key, or one longer than 1,024 characters. */
 export function nodesOf(root: string, key: string): LockNodes {
@@ -39,18 +40,18 @@ function nameOf(key: string): string {
   });
 }
 
-export function keyOf(name: string): string {
+export function keyOfNode(name: string): string {
   return name.replaceAll(/=u([0-9a-f]{4})|=([0-9a-f]{2})/g, (_, long?: string, short?: string) =>
     String.fromCharCode(Number.parseInt(long ?? short ?? '', 16)),
   );
 }
 
-export function viewOf({ data, stat, lease }: SeenLock): LockView {
-  return { held: lease !== undefined, record: recordFromText(data), version: versionOf(stat) };
+export function viewOfNode({ data, stat, lease }: SeenLock): LockView {
+  return { held: lease !== undefined, record: recordFromText(data), version: versionOfNode(stat) };
 }
 
 /** No two writes have the same, not even if the lock was deleted and created again in between. */
-export function versionOf({ mzxid }: NodeStat): string {
+export function versionOfNode({ mzxid }: NodeStat): string {
   return String(mzxid);
 }
 

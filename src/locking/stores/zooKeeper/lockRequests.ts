@@ -1,9 +1,9 @@
 /** What is asked about locks on a connection that needs no lease. */
-import type { LostReason } from '../../errors.ts';
+import type { LostReason } from '../../lease.ts';
 import type { Refusal } from '../../lockStore.ts';
-import { brokenLease, keyOf, type LockNodes, nodesOf, type SeenLock } from './lockNodes.ts';
+import { brokenLeaseData, keyOfNode, type LockNodes, nodesOf, type SeenLock } from './lockNodes.ts';
 import type { ZooKeeperConnection } from './zooKeeperConnection.ts';
-import { createUnlessThere, exists, getChildren, getData, sync } from './zooKeeperRequests.ts';
+import { createNodeUnlessThere, existsNode, getChildren, getData, sync } from './zooKeeperRequests.ts';
 
 type On = [connection: ZooKeeperConnection, signal: AbortSignal];
 
@@ -15,7 +15,7 @@ export async function readLock(nodes: LockNodes, ...[connection, signal]: On): P
   const [, found, lease] = await Promise.all([
     connection.send(sync(nodes.lock), signal),
     connection.send(getData(nodes.lock), signal),
-    connection.send(exists(nodes.lease), signal),
+    connection.send(existsNode(nodes.lease), signal),
   ]);
   return found && { ...found, lease };
 }
@@ -23,7 +23,7 @@ export async function readLock(nodes: LockNodes, ...[connection, signal]: On): P
 /** Creates the nodes that stay, unless they exist, and those above them. */
 export async function createLock(root: string, nodes: LockNodes, ...[connection, signal]: On): Promise<void> {
   const make = (paths: readonly string[]) =>
-    Promise.all(paths.map((path) => connection.send(createUnlessThere(path), signal)));
+    Promise.all(paths.map((path) => connection.send(createNodeUnlessThere(path), signal)));
   const [made] = await make([nodes.lock, nodes.tenure]);
   if (made !== 'no parent') return;
   // `/a`, `/a/b`, `/a/b/c`
@@ -41,7 +41,7 @@ export async function* listLocks(
     connection.send(sync(root), signal),
     connection.send(getChildren(root), signal),
   ]);
-  const keys = names.map(keyOf).filter((key) => key.startsWith(prefix));
+  const keys = names.map(keyOfNode).filter((key) => key.startsWith(prefix));
   for (let from = 0; from < keys.length; from += pageSize) {
     const page = keys.slice(from, from + pageSize).map(async (key) => {
       const seen = await readLock(nodesOf(root, key), connection, signal);
@@ -52,15 +52,15 @@ export async function* listLocks(
 }
 
 /** Why a lease does not have the lock. */
-export async function refusal(nodes: LockNodes, ...[connection, signal]: On): Promise<Refusal> {
+export async function refusalOfLease(nodes: LockNodes, ...[connection, signal]: On): Promise<Refusal> {
   const [, last, lease] = await Promise.all([
     connection.send(sync(nodes.lock), signal),
     connection.send(getData(nodes.tenure), signal),
-    connection.send(exists(nodes.lease), signal),
+    connection.send(existsNode(nodes.lease), signal),
   ]);
   const refused = (reason: LostReason, detail: string): Refusal => ({ kind: 'refused', reason, detail });
   if (last === undefined) return refused('deleted', 'ZooKeeper has no such lock');
   if (lease !== undefined) return refused('taken', 'another session has the lock');
-  if (last.data === brokenLease) return refused('broken', 'someone broke the lease');
+  if (last.data === brokenLeaseData) return refused('broken', 'someone broke the lease');
   return refused('taken', 'ZooKeeper has ended the session or the lease');
 }

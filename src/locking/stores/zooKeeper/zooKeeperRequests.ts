@@ -56,7 +56,7 @@ export interface ZooKeeperOperation {
   body: Buffer;
 }
 
-export const create = (path: string, data: string, lives: 'for ever' | 'with the session') => {
+export const createNode = (path: string, data: string, lives: 'for ever' | 'with the session') => {
   const flags = lives === 'with the session' ? ephemeral : 0;
   return { type: type.create, body: Buffer.concat([text(path), text(data), ...openAcl, int(flags)]) };
 };
@@ -74,8 +74,10 @@ export const check = (path: string, version = -1): ZooKeeperOperation => {
 };
 
 /** Creates a node that stays, unless it exists. */
-export const createUnlessThere = (path: string): ZooKeeperRequest<'created' | 'exists' | 'no parent'> => ({
-  ...create(path, '', 'for ever'),
+export const createNodeUnlessThere = (
+  path: string,
+): ZooKeeperRequest<'created' | 'exists' | 'no parent'> => ({
+  ...createNode(path, '', 'for ever'),
   answer: () => 'created',
   codes: [
     [zooKeeperCode.nodeExists, 'exists'],
@@ -95,7 +97,7 @@ export const sync = (path: string): ZooKeeperRequest<void> => {
   return { type: type.sync, body: text(path), answer: () => {} };
 };
 
-export const exists = (path: string): ZooKeeperRequest<NodeStat | undefined> => ({
+export const existsNode = (path: string): ZooKeeperRequest<NodeStat | undefined> => ({
   type: type.exists,
   body: Buffer.concat([text(path), watch]),
   answer: readStat,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { retryInvoice } from '../../../../src/after/retryInvoice.ts';
 import { claimBatch } from '../../../../src/claiming/claimBatch.ts';
-import { retryInvoice } from '../../../../src/corrections/retryInvoice.ts';
-import { followUpsOf } from '../../../../src/followUps/followUps.ts';
+import { followUpsOf } from '../../../../src/invoice/followUps.ts';
 import { firstPaymentState, type Invoice } from '../../../../src/invoice/invoice.ts';
-import type { Settlement } from '../../../../src/paying/decideSettlement.ts';
+import { settleBatch, startPart } from '../../../../src/paying/payBatch.ts';
 import { parseBatch } from '../../../../src/paying/paymentBatch.ts';
-import { settleBatch, startPart } from '../../../../src/paying/startAndSettle.ts';
+import type { Settlement } from '../../../../src/paying/settlement.ts';
 import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
 import { correctionParts } from '../../../support/correctionParts.ts';
 import { fence, type InvoiceContract, shard } from './world.ts';

@@ -2,10 +2,9 @@ import { expect } from 'vitest';
 import type { Patch } from '../../../../src/documents/documentStore.ts';
 import type { Unreadable } from '../../../../src/documents/storedDocuments.ts';
 import { patience } from '../../../../src/documents/writeUntilClear.ts';
-import type { ToStart } from '../../../../src/invoice/callStart.ts';
-import { newStanding } from '../../../../src/invoice/figures/figureDocument.ts';
+import { newStanding } from '../../../../src/invoice/figures/counters.ts';
 import type { Invoice, InvoiceContent } from '../../../../src/invoice/invoice.ts';
-import { ifClaimedBy, ifUnchanged } from '../../../../src/invoice/invoiceChange.ts';
+import { ifClaimedBy, ifUnchanged, type ToStart } from '../../../../src/invoice/invoiceChange.ts';
 import { shardNames, shardOf } from '../../../../src/invoice/shard.ts';
 import type {
   ClaimRequest,

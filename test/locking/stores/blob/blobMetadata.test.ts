@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LockRecord } from '../../../../src/locking/lockStore.ts';
-import { fromMetadata, keyOf, toMetadata } from '../../../../src/locking/stores/blob/blobMetadata.ts';
+import {
+  fromMetadata,
+  keyOfMetadata,
+  toMetadata,
+} from '../../../../src/locking/stores/blob/blobLockStore.ts';
 
 const part = fc.string({ unit: 'binary', maxLength: 128 });
 const record: fc.Arbitrary<LockRecord> = fc.record({
@@ -17,7 +21,7 @@ test('a record survives the trip through HTTP headers', () => {
       const metadata = toMetadata(key, written);
       for (const value of Object.values(metadata)) expect(value).toMatch(/^[\x21-\x7e]+$/);
       expect(fromMetadata(metadata)).toEqual(written);
-      expect(keyOf(metadata)).toBe(key);
+      expect(keyOfMetadata(metadata)).toBe(key);
     }),
   );
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { blobName, commonNamePrefix } from '../../../../src/locking/stores/blob/blobName.ts';
+import { blobName, commonNamePrefix } from '../../../../src/locking/stores/blob/blobLockStore.ts';
 
 describe('the blob name of a lock', () => {
   test.each([

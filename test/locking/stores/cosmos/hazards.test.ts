@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Container } from '@azure/cosmos';
-import { CosmosClient } from '@azure/cosmos';
+import { type Container, CosmosClient } from '@azure/cosmos';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { cosmosLockStore } from '../../../../src/locking/stores/cosmosLockStore.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';

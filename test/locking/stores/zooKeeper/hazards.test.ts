@@ -8,8 +8,8 @@ import {
 } from '../../../../src/locking/stores/zooKeeper/zooKeeperConnection.ts';
 import {
   check,
-  create,
-  exists,
+  createNode,
+  existsNode,
   getData,
   multi,
   remove,
@@ -55,7 +55,7 @@ async function goneAt(port: number, path: string): Promise<number> {
   for (let there = true; there; await systemClock.sleep(50)) {
     try {
       if (watching?.isOpen() !== true) watching = await plain(port, 2 * tickMs);
-      there = (await watching.send(exists(path), within(10_000))) !== undefined;
+      there = (await watching.send(existsNode(path), within(10_000))) !== undefined;
     } catch {
       // Ask again.
     }
@@ -121,7 +121,7 @@ describeWith(zooKeeperPrograms, 'hazards of ZooKeeper', () => {
       for (let losses = 0; losses < 8; losses++) {
         proxy.resetNow();
         const fresh = await plain(server.port, leaseMs);
-        const again = run(fresh, create(nodesOf(root, key).lease, 'web-1', 'with the session'));
+        const again = run(fresh, createNode(nodesOf(root, key).lease, 'web-1', 'with the session'));
         await expect(again).rejects.toThrow('refused');
         fresh.destroy();
         await systemClock.sleep(leaseMs / 5);
@@ -156,8 +156,8 @@ describeWith(zooKeeperPrograms, 'hazards of ZooKeeper', () => {
       const leaseMs = 1_000;
       const nodes = nodesOf(root, randomUUID());
       const [first, second] = [await plain(server.port, leaseMs), await plain(server.port, 10_000)];
-      const lease = (name: string) => create(nodes.lease, name, 'with the session');
-      await run(second, create(nodes.lock, '', 'for ever'), create(nodes.tenure, '', 'for ever'));
+      const lease = (name: string) => createNode(nodes.lease, name, 'with the session');
+      await run(second, createNode(nodes.lock, '', 'for ever'), createNode(nodes.tenure, '', 'for ever'));
       await run(first, lease('first'), setData(nodes.tenure, 'first'));
       await expect
         .poll(() => run(second, lease('second'), setData(nodes.tenure, 'second')).catch(String), {
@@ -188,15 +188,15 @@ describeWith(zooKeeperPrograms, 'hazards of ZooKeeper', () => {
     expect(await holding.acquire(key, first, leaseMs, within(5_000))).toBe('acquired');
     expect(await holding.renew(key, first, leaseMs, within(5_000))).toBe('renewed');
     const naive = await plain(follower.server.port, leaseMs, true);
-    await run(naive, create('/naive', '', 'with the session'));
+    await run(naive, createNode('/naive', '', 'with the session'));
 
     follower.toLeader.get(leader)?.fault({ kind: 'hold' });
     const next = () => others.acquire(key, randomUUID(), 10_000, within(2_000)).catch(String);
     await expect.poll(next, { timeout: 8_000 }).toBe('acquired');
     await goneAt(leader.server.port, '/naive');
     // To the follower both are as they were.
-    expect(await naive.send(exists('/naive'), within(2_000))).toBeDefined();
-    expect(await naive.send(exists(lease), within(2_000))).toBeDefined();
+    expect(await naive.send(existsNode('/naive'), within(2_000))).toBeDefined();
+    expect(await naive.send(existsNode(lease), within(2_000))).toBeDefined();
     await expect(holding.renew(key, first, leaseMs, within(1_000))).rejects.toThrow();
     await expect(holding.look(key, within(1_000))).rejects.toThrow();
     naive.destroy();
@@ -231,7 +231,7 @@ describeWith(zooKeeperPrograms, 'hazards of ZooKeeper', () => {
       const [key, leaseId] = [randomUUID(), randomUUID()];
       await using store = storeAt(follower.server.address);
       const naive = await plain(follower.server.port, leaseMs);
-      await run(naive, create('/forgotten', '', 'with the session'));
+      await run(naive, createNode('/forgotten', '', 'with the session'));
       await store.create(key, within(5_000));
       expect(await store.acquire(key, leaseId, leaseMs, within(5_000))).toBe('acquired');
       await systemClock.sleep(leaseMs * 0.7);
@@ -241,7 +241,7 @@ describeWith(zooKeeperPrograms, 'hazards of ZooKeeper', () => {
       // A leader that is stopped for a moment does not ask its followers for news.
       await leader.server.freeze();
       const usedAt = performance.now();
-      expect(await naive.send(exists('/forgotten'), within(5_000))).toBeDefined();
+      expect(await naive.send(existsNode('/forgotten'), within(5_000))).toBeDefined();
       await follower.server.kill();
       leader.server.thaw();
       const [forgotten, kept] = await Promise.all([

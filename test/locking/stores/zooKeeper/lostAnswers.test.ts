@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
 import { nodesOf } from '../../../../src/locking/stores/zooKeeper/lockNodes.ts';
 import { connectToZooKeeper } from '../../../../src/locking/stores/zooKeeper/zooKeeperConnection.ts';
-import { create, exists, multi } from '../../../../src/locking/stores/zooKeeper/zooKeeperRequests.ts';
+import { createNode, existsNode, multi } from '../../../../src/locking/stores/zooKeeper/zooKeeperRequests.ts';
 import { zooKeeperLockStore } from '../../../../src/locking/stores/zooKeeperLockStore.ts';
 import { describeWith } from '../../../support/servers/findProgram.ts';
 import { startZooKeeper, zooKeeperPrograms } from '../../../support/servers/zooKeeper.ts';
@@ -34,7 +34,7 @@ describeWith(zooKeeperPrograms, 'an acquire on ZooKeeper whose answer was lost',
     const nodes = nodesOf('/payonce/locks', key);
     await store.create(key, within(5_000));
     const watching = await plain();
-    const tenure = async () => (await watching.send(exists(nodes.tenure), within(5_000)))?.version;
+    const tenure = async () => (await watching.send(existsNode(nodes.tenure), within(5_000)))?.version;
 
     async function loseAnswer(ms: number): Promise<void> {
       const before = await tenure();
@@ -68,7 +68,7 @@ describeWith(zooKeeperPrograms, 'an acquire on ZooKeeper whose answer was lost',
     const { store, key, leaseId, nodes, loseAnswer } = await world();
     expect(await store.acquire(key, leaseId, leaseMs, within(5_000))).toBe('acquired');
     const competitor = await plain();
-    const take = multi([create(nodes.lease, 'another', 'with the session')]);
+    const take = multi([createNode(nodes.lease, 'another', 'with the session')]);
     const answers = new Set<string>();
     let done = false;
     const competing = (async () => {

@@ -1,0 +1,2 @@
+// Azurite loads this, and uses it only if telemetry is enabled.
+module.exports = {};

@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto';
+import type { Invoice } from '../invoice/invoice.ts';
+import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
+import { type Refund, reversalsOf, withReversals } from '../invoice/reversals.ts';
+import { mayBeLost } from '../paying/mergeReversals.ts';
+import { stripeAmount } from '../stripe/stripeAmount.ts';
+import { type Recorded, type RecordParts, record } from './record.ts';
+
+/** What a person asks for. */
+export interface RefundWish {
+  refundId: string;
+  /** Absent: all that is left. */
+  amountMinor?: number;
+  reason: string;
+  by: string;
+  /** The `Idempotency-Key` of the request. */
+  requestKey: string;
+}
+
+export type RefundDecision =
+  /** It is ordered, perhaps once more because the first order may be lost. */
+  | Recorded
+  /** This refund was asked for before. */
+  | { kind: 'repeated'; refund: Refund }
+  /** Another refund was asked for under the same key. */
+  | { kind: 'otherRequest'; refund: Refund }
+  | { kind: 'notPaid'; status: InvoiceStatus }
+  /** Less is left: the rest has gone back, or is about to. */
+  | { kind: 'tooMuch'; leftMinor: number }
+  /** The provider takes no such amount of this currency. */
+  | { kind: 'badAmount'; error: string }
+  | { kind: 'tooMany'; most: number };
+
+/** Refunds of one invoice: each is kept with it, and a document must not grow without bound. */
+const mostRefunds = 100;
+
+/**
+ * Decides on a refund that is asked for at `now` (milliseconds). What is requested, pending or has succeeded never exceeds what
+ * was paid; a refund that failed frees its amount. Disputes take nothing from it: whether a disputed payment can be refunded
+ * is for the provider to say (https://docs.stripe.com/disputes/how-disputes-work). Pure.
+ */
+export function decideRefund(
+  { status, amountMinor: paidMinor, currency, reversals }: Invoice,
+  { refundId, amountMinor, reason, by, requestKey }: RefundWish,
+  now: number,
+): RefundDecision {
+  const known = reversals?.refunds.find(({ id }) => id === refundId);
+  if (known !== undefined) {
+    if (!isSameRequest(known, { amountMinor, reason })) return { kind: 'otherRequest', refund: known };
+    return known.mayBe === undefined && mayBeLost(known, now)
+      ? ordered('refund ordered again', known.amountMinor, {})
+      : { kind: 'repeated', refund: known };
+  }
+  if (status !== 'paid') return { kind: 'notPaid', status };
+  const leftMinor = Math.max(0, paidMinor - (reversals?.refundedMinor ?? 0));
+  const wanted = amountMinor ?? leftMinor;
+  if (wanted === 0 || wanted > leftMinor) return { kind: 'tooMuch', leftMinor };
+  const amount = stripeAmount(wanted, currency);
+  if ('refused' in amount) return { kind: 'badAmount', error: amount.refused };
+  const refunds = reversals?.refunds ?? [];
+  if (refunds.length >= mostRefunds) return { kind: 'tooMany', most: mostRefunds };
+  const rest = amountMinor === undefined ? { rest: true as const } : {};
+  const asked = { amountMinor: wanted, at: new Date(now).toISOString(), by, reason, requestKey, ...rest };
+  const refund: Refund = { id: refundId, status: 'requested', ...asked };
+  const after = reversalsOf([...refunds, refund], reversals?.disputes ?? [], reversals);
+  return ordered('refund requested', wanted, withReversals(after, now));
+
+  function ordered(what: string, amount: number, change: Recorded['change']): Recorded {
+    const entry = { what, by, refundId, amountMinor: amount, reason };
+    return { kind: 'change', change, entry, orders: [refundId] };
+  }
+}
+
+/**
+ * Whether the same is asked for. After a restore from a backup the refund may be known from the provider only, which has
+ * neither the reason nor how the amount was given.
+ */
+function isSameRequest(
+  known: Refund,
+  { amountMinor, reason }: { amountMinor: number | undefined; reason: string },
+): boolean {
+  if (known.by === undefined) return amountMinor === undefined || amountMinor === known.amountMinor;
+  const sameAmount =
+    amountMinor === undefined
+      ? known.rest === true
+      : known.rest === undefined && known.amountMinor === amountMinor;
+  return sameAmount && known.reason === reason;
+}
+
+/** The id of the refund that an Idempotency-Key stands for: the same key of the same invoice is the same refund. */
+export function refundIdOf(invoiceId: string, idempotencyKey: string): string {
+  const hash = createHash('sha256').update(JSON.stringify([invoiceId, idempotencyKey]));
+  return `rf_${hash.digest('base64url')}`;
+}
+
+export type RequestedRefund =
+  /** `created`: this call did; otherwise an earlier one with the same key had. */
+  | { kind: 'requested'; refund: Refund; created: boolean }
+  | { kind: 'notFound' }
+  | Exclude<RefundDecision, { kind: 'change' | 'repeated' }>;
+
+/**
+ * Requests a refund of a paid invoice. The request and the order to carry it out are one transaction; the refund itself is
+ * the stage's work (refundStage.ts). The same idempotency key stands for the same refund, however often it is sent.
+ *
+ * @throws {NoClearAnswer} it may have been requested: send it again under the same key
+ * @throws {NewerVersion}
+ */
+export async function refundInvoice(
+  parts: RecordParts,
+  id: string,
+  { idempotencyKey, ...asked }: Omit<RefundWish, 'refundId' | 'requestKey'> & { idempotencyKey: string },
+): Promise<RequestedRefund> {
+  const refundId = refundIdOf(id, idempotencyKey);
+  const wish = { ...asked, refundId, requestKey: idempotencyKey };
+  const updated = await record(parts, id, (invoice, now) => decideRefund(invoice, wish, now));
+  switch (updated.kind) {
+    case 'notFound':
+      return updated;
+    case 'refused':
+      return updated.why.kind === 'repeated'
+        ? { kind: 'requested', refund: updated.why.refund, created: false }
+        : updated.why;
+    case 'updated': {
+      const isOurs = ({ id: one }: Refund) => one === refundId;
+      const refund = updated.invoice.reversals?.refunds.find(isOurs);
+      if (refund === undefined) throw new Error(`refund ${refundId} of invoice ${id} is gone`);
+      const created = updated.before.reversals?.refunds.some(isOurs) !== true;
+      return { kind: 'requested', refund, created };
+    }
+  }
+}
+
+/** A person's word on a refund of ours and one that was made at the provider without our id. */
+export interface RefundWord {
+  refundId: string;
+  /** The provider's refund. */
+  providerId: string;
+  /** True: they are one. False: ours is still to be made. */
+  isSame: boolean;
+  reason: string;
+  by: string;
+}
+
+export type SettledRefund =
+  | { kind: 'settled'; invoice: Invoice }
+  | { kind: 'notFound' }
+  /** No refund of this id waits for a word on that one of the provider. */
+  | { kind: 'notAsked' }
+  /** Ours is more than is left. */
+  | { kind: 'tooMuch'; leftMinor: number };
+
+/**
+ * Records a person's word on a refund that may have been made by hand: it is that one, or it is ordered as well.
+ *
+ * @throws {NoClearAnswer} {NewerVersion}
+ */
+export async function settleRefund(parts: RecordParts, id: string, word: RefundWord): Promise<SettledRefund> {
+  const updated = await record(parts, id, (invoice, now) => decideWord(invoice, word, now));
+  if (updated.kind === 'refused') return updated.why;
+  return updated.kind === 'notFound' ? updated : { kind: 'settled', invoice: updated.invoice };
+}
+
+/** Decides on a person's word at `now` (milliseconds). Pure. */
+function decideWord(
+  { reversals, amountMinor: paidMinor }: Pick<Invoice, 'reversals' | 'amountMinor'>,
+  word: RefundWord,
+  now: number,
+): Recorded | Extract<SettledRefund, { kind: 'notAsked' | 'tooMuch' }> {
+  const { refundId, providerId, isSame } = word;
+  const asked = reversals?.refunds.find(({ id, mayBe }) => id === refundId && mayBe === providerId);
+  const made = reversals?.refunds.find((one) => one.id === providerId);
+  if (reversals === undefined || asked === undefined || made === undefined) return { kind: 'notAsked' };
+  const { mayBe: _, ...ours } = asked;
+  const leftMinor = Math.max(0, paidMinor - reversals.refundedMinor);
+  if (!isSame && ours.amountMinor > leftMinor) return { kind: 'tooMuch', leftMinor };
+  const { status, failure } = made;
+  const orderedAgainAt = new Date(now).toISOString();
+  const settled = isSame
+    ? { ...ours, providerId, status, ...(failure === undefined ? {} : { failure }) }
+    : { ...ours, others: [...(ours.others ?? []), providerId], orderedAgainAt };
+  const refunds = reversals.refunds
+    .filter((one) => !isSame || one !== made)
+    .map((one) => (one === asked ? settled : one));
+  return {
+    kind: 'change',
+    change: withReversals(reversalsOf(refunds, reversals.disputes, reversals), now),
+    entry: { what: isSame ? 'refund found' : 'refund ordered again', ...word },
+    orders: isSame ? [] : [refundId],
+  };
+}

@@ -1,0 +1,207 @@
+import { z } from 'zod';
+import type { Invoice } from '../invoice/invoice.ts';
+import { type Refund, type Reversals, reversalsOf, withReversals } from '../invoice/reversals.ts';
+import { ownershipOf } from '../paying/foundPayment.ts';
+import { newReversals, withLookAlikes, withProviderReversals } from '../paying/mergeReversals.ts';
+import { turnWithinMs } from '../paying/pacedProvider.ts';
+import type { NotCalled, RefundOutcome, RetrievedPayment } from '../paying/paymentProvider.ts';
+import { isHeld } from '../paying/reconciliation.ts';
+import { NotNow, NotYet } from '../workItems/nextTry.ts';
+import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
+import { type AfterParts, type Recorded, record, refundStageName, whySilent } from './record.ts';
+import { recordProgress } from './trackPayment.ts';
+
+/**
+ * The stage that carries out a refund, once. Each try looks first whether the provider has it already: its lists do not
+ * lag, and each refund of ours carries its id. Only one that it does not have is sent, under a key that was stored before.
+ * So a try that died anywhere is followed by one that finds what it did, or sends the same key again. One that somebody may have
+ * made by hand meanwhile waits for a person (`settleRefund`).
+ */
+export function refundStage(parts: AfterParts): Stage {
+  const { clock } = parts.instance;
+  return defineStage({
+    name: refundStageName,
+    input: z.object({ refundId: z.string() }),
+    async handle({ refundId }, { resourceId: id, assertHeld }): Promise<Effect> {
+      const invoice = await parts.invoices.find(id);
+      const refund = refundOf(invoice, refundId);
+      // This read may be older than the request. If nobody asks for it any more, as after a restore, a person is told in a day.
+      if (invoice === undefined || refund === undefined) throw new NotYet('the refund is not requested here');
+      if (refund.status !== 'requested') return { result: refund.status };
+      const { id: paymentId } = invoice.payment;
+      if (paymentId === undefined) throw new Error(`invoice ${id} is to be refunded and names no payment`);
+      const calls = parts.provider.within({
+        before: clock.monotonic() + turnWithinMs,
+        mayCall: isHeld(assertHeld),
+      });
+      const payment = paymentOf(await calls.retrieve(paymentId));
+      assertHeld();
+      if (ownershipOf(payment, invoice) === 'foreign')
+        return refused(`payment ${paymentId} is of another customer or deployment`);
+      const shown = payment.reversals.refunds.find((one) => one.refundId === refundId);
+      const seen = withProviderReversals(invoice.reversals, payment.reversals);
+      const mayBe =
+        seen && withLookAlikes(seen, clock.now()).refunds.find(({ id: one }) => one === refundId)?.mayBe;
+      if (shown !== undefined || mayBe !== undefined) {
+        await recordProgress(parts, id, payment, assertHeld);
+        return shown === undefined
+          ? { result: 'waits for a person', ...(mayBe === undefined ? {} : { mayBe }) }
+          : { result: shown.status, providerId: shown.providerId, found: true };
+      }
+      const key = await storedKey();
+      if (key === undefined) return { result: 'decided meanwhile' };
+      const { amountMinor } = refund;
+      const { currency } = invoice;
+      const idempotencyKey = providerKey(refundId, key);
+      const request = { paymentId, invoiceId: id, refundId, amountMinor, currency, idempotencyKey };
+      const outcome = refundedOrRefused(await calls.refund(request));
+      assertHeld();
+      if (outcome.kind === 'refused') return refused(`${outcome.code}: ${outcome.message}`);
+      const { providerId, status } = outcome;
+      const at = new Date(clock.now()).toISOString();
+      const refunds = [{ providerId, refundId, amountMinor, status, at }];
+      await recordProgress(parts, id, { ...payment, reversals: { refunds, disputes: [] } }, assertHeld);
+      return { result: status, providerId };
+
+      /** The number of the key to send now, once it is stored; undefined if the refund is no longer to be made. */
+      async function storedKey(): Promise<number | undefined> {
+        const updated = await record(
+          parts,
+          id,
+          (stored, now) => decideStoredKey(stored, refundId, now),
+          assertHeld,
+        );
+        if (updated.kind === 'updated') return refundOf(updated.invoice, refundId)?.key?.number;
+        if (updated.kind === 'notFound' || updated.why.kind === 'ended') return undefined;
+        if (updated.why.kind === 'send') return updated.why.number;
+        throw new NotNow('the key is too old to be sent again, and too young to be replaced');
+      }
+
+      async function refused(failure: string): Promise<Effect> {
+        await record(
+          parts,
+          id,
+          (stored, now) => refusedRefund(stored, { refundId, failure }, now),
+          assertHeld,
+        );
+        return { result: 'refused', failure };
+      }
+    },
+  });
+}
+
+function refundOf(invoice: Pick<Invoice, 'reversals'> | undefined, refundId: string): Refund | undefined {
+  return invoice?.reversals?.refunds.find(({ id }) => id === refundId);
+}
+
+function withRefund(reversals: Reversals, refund: Refund): Reversals {
+  const refunds = reversals.refunds.map((one) => (one.id === refund.id ? refund : one));
+  return reversalsOf(refunds, reversals.disputes, reversals);
+}
+
+/**
+ * Decides on the provider's word that it does not make a refund: it has failed, its amount is free again, and the person who
+ * asked for it is told. Nothing has gone back. Pure.
+ */
+export function refusedRefund(
+  invoice: Pick<Invoice, 'reversals' | 'payment'>,
+  { refundId, failure }: { refundId: string; failure: string },
+  now: number,
+): Recorded | { kind: 'ended' } {
+  const { reversals, payment } = invoice;
+  const refund = refundOf(invoice, refundId);
+  if (reversals === undefined || refund?.status !== 'requested') return { kind: 'ended' };
+  const after = withRefund(reversals, { ...refund, status: 'failed', failure });
+  return {
+    kind: 'change',
+    change: withReversals(after, now),
+    entry: { what: 'refund refused', refundId, reason: failure },
+    ends: newReversals(reversals, after, payment.id ?? ''),
+  };
+}
+
+/** Decides on the key of a refund as it is stored. Pure. */
+function decideStoredKey(
+  invoice: Pick<Invoice, 'reversals'>,
+  refundId: string,
+  now: number,
+): Recorded | Exclude<KeyDecision, { kind: 'store' }> | { kind: 'ended' } {
+  const { reversals } = invoice;
+  const refund = refundOf(invoice, refundId);
+  if (reversals === undefined || refund?.status !== 'requested') return { kind: 'ended' };
+  const decision = decideKey(refund, now);
+  if (decision.kind !== 'store') return decision;
+  const { number } = decision;
+  const keyed = { ...refund, key: { number, createdAt: new Date(now).toISOString() } };
+  return {
+    kind: 'change',
+    change: { set: { reversals: withRefund(reversals, keyed) } },
+    entry: { what: 'refund begins', refundId, keyNumber: number },
+  };
+}
+
+/** @throws {NotNow} {NotYet} */
+function paymentOf(retrieved: RetrievedPayment | NotCalled) {
+  switch (retrieved.kind) {
+    case 'payment':
+      return retrieved;
+    case 'notFound':
+      throw new NotYet('the provider does not know the payment of the refund');
+    case 'notCalled':
+    case 'heldBack':
+    case 'unknown':
+      throw new NotNow(`the provider cannot say what it has refunded: ${whySilent(retrieved)}`);
+  }
+}
+
+/** @throws {NotNow} */
+function refundedOrRefused(outcome: RefundOutcome | NotCalled) {
+  switch (outcome.kind) {
+    case 'refunded':
+      return outcome;
+    case 'refused':
+      // The key stands for another request: a bug of ours, and no answer about this refund.
+      if (outcome.code === 'key_reused') throw new NotNow(`key_reused: ${outcome.message}`);
+      return outcome;
+    case 'notCalled':
+    case 'heldBack':
+    case 'transient':
+    case 'unknown':
+      throw new NotNow(whySilent(outcome));
+  }
+}
+
+/** The provider's idempotency key number `n` of a refund. */
+export function providerKey(refundId: string, n: number): string {
+  return `refund-${refundId}-${n}`;
+}
+
+const hour = 3_600_000;
+
+/**
+ * A key older than this (milliseconds) is never sent again: Stripe keeps its result for at least 24 h
+ * (https://docs.stripe.com/api/idempotent_requests).
+ */
+const sentWithinMs = 23 * hour;
+
+/**
+ * From this age on (milliseconds), a refund that the provider does not show goes out under the next key. The pause between
+ * the two is far longer than a call takes, so no call under the old key can still be on its way.
+ */
+const replacedAfterMs = 23.5 * hour;
+
+export type KeyDecision =
+  /** Send it under this key, which is stored. */
+  | { kind: 'send'; number: number }
+  /** Store this key, then send it. */
+  | { kind: 'store'; number: number }
+  /** Neither: the old key may not be sent any more, and the next one not yet. */
+  | { kind: 'wait' };
+
+/** The key under which a refund that the provider does not show is sent at `now` (milliseconds). Pure. */
+export function decideKey({ key }: Pick<Refund, 'key'>, now: number): KeyDecision {
+  if (key === undefined) return { kind: 'store', number: 1 };
+  const ageMs = now - Date.parse(key.createdAt);
+  if (ageMs <= sentWithinMs) return { kind: 'send', number: key.number };
+  return ageMs < replacedAfterMs ? { kind: 'wait' } : { kind: 'store', number: key.number + 1 };
+}

@@ -1,0 +1,151 @@
+import { type Invoice, known, unrecordedPayments } from '../invoice/invoice.ts';
+import { checkNote } from './checkProvider.ts';
+import {
+  type Corrected,
+  type CorrectionParts,
+  callsOf,
+  ifStillSo,
+  type NotCorrected,
+  providerSays,
+  recordPayment,
+  whileUnchanged,
+} from './corrections.ts';
+import { type Recorded, whySilent } from './record.ts';
+
+/** What becomes of a person's request to void an invoice. */
+export type VoidDecision =
+  /** Nothing was charged, and nobody is about to charge. */
+  | { kind: 'void' }
+  /** Only if the provider has no payment for it. */
+  | { kind: 'check' }
+  /** A payment is alive: only if the provider cancels it. */
+  | { kind: 'cancel'; paymentId: string }
+  | { kind: 'refuse'; status: 'claimed' | 'paid' | 'processing' | 'voided' };
+
+/**
+ * Decides whether an invoice may be voided. Pure.
+ *
+ * A decline is the provider's word for its key, and a key that was never claimed was never sent. Everything else may have been
+ * charged, even if the last answer under the key said otherwise: two deliveries of its batch may have been under way, and
+ * only one of them had the last word. So may one that names a payment which nobody has recorded.
+ */
+export function decideVoid({
+  status,
+  payment,
+  timeline,
+}: Pick<Invoice, 'status' | 'payment' | 'timeline'>): VoidDecision {
+  const { unknownSince, keyCreatedAt, inProgress } = payment;
+  const freely = unrecordedPayments({ payment, timeline }).length === 0 ? 'void' : 'check';
+  switch (status) {
+    case 'claimed':
+    case 'paid':
+    case 'voided':
+      return { kind: 'refuse', status };
+    case 'processing':
+      return inProgress === undefined
+        ? { kind: 'refuse', status }
+        : { kind: 'cancel', paymentId: inProgress.id };
+    case 'pending':
+      return { kind: unknownSince === undefined && keyCreatedAt === undefined ? freely : 'check' };
+    case 'declined':
+      return { kind: unknownSince === undefined ? freely : 'check' };
+    case 'parked':
+      return { kind: 'check' };
+  }
+}
+
+/** Change of an invoice that is voided. Its outcome is known from now on. Pure. */
+export function voided({ payment }: Pick<Invoice, 'payment'>, reason: string): Recorded['change'] {
+  return {
+    set: { status: 'voided', reason, payment: known(payment) },
+    clear: ['actionableAt', 'checkAt', 'declinedAt'],
+  };
+}
+
+export type VoidedInvoice =
+  /** `repeated`: this person had voided it for this reason before. */
+  ({ kind: 'voided'; repeated: boolean } & Corrected) | Exclude<NotCorrected, { kind: 'mayBeCharged' }>;
+
+/**
+ * Voids an invoice that nothing was charged for, on behalf of `actor`. What may have been charged is looked for at the
+ * provider first, and a payment that is alive is canceled, if the provider still does that.
+ *
+ * The write holds only if the invoice is as it was when this was decided: of a void and a claim, one wins.
+ *
+ * @throws {NoClearAnswer} {NewerVersion}
+ */
+export function voidInvoice(
+  parts: CorrectionParts,
+  id: string,
+  { actor, reason }: { actor: string; reason: string },
+): Promise<VoidedInvoice> {
+  return whileUnchanged<VoidedInvoice>(parts.invoices, id, async (invoice) => {
+    const decision = decideVoid(invoice);
+    switch (decision.kind) {
+      case 'refuse': {
+        const repeated = isSame(invoice);
+        return repeated
+          ? { kind: 'voided', repeated, from: invoice.status, invoice }
+          : { kind: 'refused', status: decision.status };
+      }
+      case 'void':
+        return write(invoice);
+      case 'cancel':
+        return cancel(invoice, decision.paymentId);
+      case 'check':
+        return check(invoice);
+    }
+  });
+
+  async function check(invoice: Invoice, why: Record<string, string> = {}): Promise<VoidedInvoice | 'again'> {
+    const view = await providerSays(parts, invoice);
+    switch (view.kind) {
+      case 'notFound':
+      case 'differs':
+      case 'reversed':
+        return write(invoice, { check: checkNote(view), ...why });
+      case 'found':
+      case 'processing': {
+        const recorded = await recordPayment(parts, invoice, view);
+        // A payment that is alive may still be canceled.
+        return recorded === 'again' || recorded.status === 'processing' ? 'again' : recorded;
+      }
+      case 'wait':
+        return { kind: 'wait', until: view.until };
+      case 'silent':
+        return view;
+    }
+  }
+
+  async function cancel(invoice: Invoice, paymentId: string): Promise<VoidedInvoice | 'again'> {
+    const outcome = await callsOf(parts).cancel(paymentId);
+    switch (outcome.kind) {
+      case 'canceled': {
+        const canceled = { canceled: paymentId };
+        // A second payment that the invoice names may hold its money.
+        const isNamed = unrecordedPayments(invoice).some((id) => id !== paymentId);
+        return isNamed ? check(invoice, canceled) : write(invoice, canceled);
+      }
+      case 'refused':
+        return { kind: 'notCanceled', paymentId, message: outcome.message };
+      case 'notCalled':
+      case 'heldBack':
+      case 'unknown':
+        return { kind: 'silent', message: whySilent(outcome) };
+    }
+  }
+
+  async function write(invoice: Invoice, why: Record<string, string> = {}): Promise<VoidedInvoice | 'again'> {
+    const written = await ifStillSo(parts, invoice, () => ({
+      change: voided(invoice, reason),
+      entry: { what: 'voided', by: actor, from: invoice.status, reason, ...why },
+    }));
+    return written === 'again' ? written : { kind: 'voided', repeated: false, ...written };
+  }
+
+  /** Somebody whose answer was lost asks again, and gets it. */
+  function isSame({ status, timeline }: Invoice): boolean {
+    const last = timeline.findLast(({ what }) => what === 'voided');
+    return status === 'voided' && last?.by === actor && last.reason === reason;
+  }
+}

@@ -1,0 +1,401 @@
+import { formatVersion } from '../documents/storedDocuments.ts';
+import type { Ending, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
+import {
+  known,
+  maxAttempts,
+  nextKey,
+  type PaymentState,
+  unknownSince,
+  unusedKey,
+} from '../invoice/invoice.ts';
+import {
+  advised,
+  type InvoiceChange,
+  ifClaimedBy,
+  type Starting,
+  startedAs,
+} from '../invoice/invoiceChange.ts';
+import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
+import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
+import type { Writes } from '../invoice/store/invoiceStore.ts';
+import { exponentialBackoff } from '../platform/backoff.ts';
+import { newReversals, withProviderReversals } from './mergeReversals.ts';
+import type { PaymentCommand } from './paymentBatch.ts';
+import type { ChargeOutcome, NotCalled, ProviderReversals } from './paymentProvider.ts';
+
+/** What is known of one command after it has been worked on: the provider's word, or why it was not asked. */
+export type CommandOutcome =
+  | ChargeOutcome
+  | NotCalled
+  /** The provider has a payment that does not settle the invoice: a person decides. */
+  | { kind: 'unclear'; message: string }
+  | NoPaymentFound;
+
+/** Whether the provider has said what became of a charge: it says the same to each delivery that sends the key. Pure. */
+export function isWordOnKey({ kind }: CommandOutcome): boolean {
+  return kind === 'succeeded' || kind === 'processing' || kind === 'declined';
+}
+
+/** What becomes of the invoice. */
+export type Settlement =
+  /** `reversals`: some of the money has gone back since, or may. */
+  | { kind: 'paid'; paymentId: string; reversals?: ProviderReversals }
+  | {
+      kind: 'retry';
+      why: 'declined' | 'transient' | 'unknown' | 'noTurn';
+      /** ISO 8601. */
+      at: string;
+      reason: string;
+      payment: PaymentState;
+      attempts: number;
+    }
+  | { kind: 'declined'; reason: string }
+  /** The payment is alive at the provider, and is followed until it ends. */
+  | { kind: 'processing'; paymentId: string; state: string }
+  /** `unknown`: it may have been charged, and has to be looked up. */
+  | { kind: 'parked'; reason: string; unknown: boolean };
+
+/** All in milliseconds. */
+export interface SettlementPolicy {
+  /** Wait after each soft decline until the next try; when they are used up the invoice is declined. */
+  softDeclineRetryMs: readonly number[];
+  /** How soon an unknown outcome is asked for again with the same key. */
+  unknownBackoff: { base: number; cap: number };
+  /** How soon after a failure that the provider remembers under the key a look-up can tell more. */
+  searchLagMs: number;
+  /** How long after a look-up that found no payment another one proves that there is none. */
+  noneFoundMs: number;
+  /** How soon a provider that certainly did nothing is tried again. */
+  transientBackoff: { base: number; cap: number };
+}
+
+const day = 24 * 3600 * 1000;
+
+export const defaultSettlementPolicy: SettlementPolicy = {
+  softDeclineRetryMs: [1 * day, 3 * day, 7 * day],
+  unknownBackoff: { base: 5_000, cap: 300_000 },
+  // A payment can be searched for within a minute (https://docs.stripe.com/search#data-freshness).
+  searchLagMs: 70_000,
+  noneFoundMs: 3_600_000,
+  transientBackoff: { base: 5_000, cap: 900_000 },
+};
+
+/**
+ * Decides what an outcome means for the invoice at `now` (milliseconds). Pure.
+ *
+ * - Only a definite decline raises the key's number, because then a new charge is meant. After anything else the same key
+ *   goes again, so that the provider answers with what it did.
+ * - A transient failure charged nothing, so it does not count as an attempt: a long outage parks no good payment, not even
+ *   one that outlives its key. Nor does an unknown outcome while the provider fails at everything: it is asked again with
+ *   the same key, for as long as that may be sent.
+ * - A key that is too old to be sent is looked up instead, until the provider answers (`decideOldKey`).
+ * - A call whose turn did not come in time is due at once: it waits for nothing but its turn.
+ */
+export function decideSettlement(
+  command: PaymentCommand,
+  outcome: CommandOutcome,
+  policy: SettlementPolicy,
+  now: number,
+): Settlement {
+  const { attempt, payment } = command;
+  // An earlier call under the same key may have gone through, whatever this answer says.
+  const mayBeCharged = payment.unknownSince !== undefined;
+  switch (outcome.kind) {
+    case 'succeeded':
+      return { ...outcome, kind: 'paid' };
+    case 'processing':
+      return outcome;
+    case 'declined':
+      return decideDecline(payment, outcome, policy, now);
+    case 'notCalled':
+      return {
+        kind: 'retry',
+        why: 'noTurn',
+        at: iso(now),
+        reason: 'its turn to be called did not come in time, or payments were paused',
+        payment,
+        attempts: attempt - 1,
+      };
+    case 'heldBack':
+    case 'transient': {
+      const deferrals = payment.deferrals + 1;
+      const wait = Math.max(
+        exponentialBackoff(deferrals, policy.transientBackoff),
+        outcome.retryAfterMs ?? 0,
+      );
+      return {
+        kind: 'retry',
+        why: 'transient',
+        at: iso(now + wait),
+        reason: outcome.kind === 'heldBack' ? outcome.message : `${outcome.code}: ${outcome.message}`,
+        payment: { ...payment, deferrals },
+        attempts: attempt - 1,
+      };
+    }
+    case 'unknown':
+      if (outcome.outage === true) {
+        const deferrals = payment.deferrals + 1;
+        return {
+          kind: 'retry',
+          why: 'unknown',
+          at: iso(now + exponentialBackoff(deferrals, policy.transientBackoff)),
+          reason: outcome.message,
+          payment: { ...unknownSince(payment, iso(now)), deferrals },
+          attempts: attempt - 1,
+        };
+      }
+      if (attempt >= maxAttempts) {
+        const reason = `the outcome is still unknown after ${attempt} attempts: ${outcome.message}`;
+        return { kind: 'parked', reason: advised(reason, 'outcomeUnknown'), unknown: true };
+      }
+      return {
+        kind: 'retry',
+        why: 'unknown',
+        at: iso(now + unknownWait(attempt, outcome, policy)),
+        reason: outcome.message,
+        payment: unknownSince(payment, iso(now)),
+        attempts: attempt,
+      };
+    case 'unused':
+    case 'noneFound': {
+      const { at, ...decided } = decideOldKey(payment, outcome, policy, now);
+      return { kind: 'retry', ...decided, at: iso(at), attempts: attempt - 1 };
+    }
+    case 'keyReused': {
+      const reason = `idempotency key sent with other parameters: ${outcome.message}`;
+      return { kind: 'parked', reason: advised(reason, 'mayBeCharged'), unknown: mayBeCharged };
+    }
+    case 'refused': {
+      const reason = `${outcome.code}: ${outcome.message}`;
+      const what = mayBeCharged ? 'mayBeCharged' : 'refused';
+      return { kind: 'parked', reason: advised(reason, what), unknown: mayBeCharged };
+    }
+    case 'unclear':
+      return { kind: 'parked', reason: outcome.message, unknown: true };
+    case 'reversed':
+      return { kind: 'parked', reason: advised(outcome.message, 'chargedAndGone'), unknown: false };
+  }
+}
+
+/** What a definite decline means, whether it came at once or after days: another try under the next key, or the end. Pure. */
+export function decideDecline(
+  payment: PaymentState,
+  {
+    severity,
+    code,
+    message,
+  }: Pick<Extract<ChargeOutcome, { kind: 'declined' }>, 'severity' | 'code' | 'message'>,
+  { softDeclineRetryMs }: Pick<SettlementPolicy, 'softDeclineRetryMs'>,
+  now: number,
+): Extract<Settlement, { kind: 'retry' | 'declined' }> {
+  const wait = softDeclineRetryMs[payment.declines];
+  const reason = `${code}: ${message}`;
+  if (severity === 'hard' || wait === undefined) return { kind: 'declined', reason };
+  const next = nextKey(payment, { declines: payment.declines + 1 });
+  return { kind: 'retry', why: 'declined', at: iso(now + wait), reason, payment: next, attempts: 0 };
+}
+
+/** Repeating the call only repeats a remembered failure, so nothing is gained before a look-up can know. */
+function unknownWait(
+  attempt: number,
+  { remembered }: Extract<CommandOutcome, { kind: 'unknown' }>,
+  { unknownBackoff, searchLagMs }: SettlementPolicy,
+): number {
+  const wait = exponentialBackoff(attempt, unknownBackoff);
+  return remembered === true ? Math.max(wait, searchLagMs) : wait;
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** What is known under a key that is too old to be sent: the provider was asked, and finds no payment. */
+type NoPaymentFound =
+  /** No call under the key charged anything. */
+  | { kind: 'unused' }
+  /** A call under the key may have charged. */
+  | { kind: 'noneFound' };
+
+interface OldKeyDecision {
+  why: 'transient' | 'unknown';
+  /** Milliseconds. */
+  at: number;
+  reason: string;
+  payment: PaymentState;
+}
+
+/**
+ * Decides at `now` (milliseconds) when the invoice is tried again, and under which key. Pure.
+ *
+ * If a call may have charged, one look-up that finds nothing proves nothing: the call may have been made a moment before,
+ * and the search lags. Finding none again `noneFoundMs` later does: the key was too old to be sent ever since, and the list
+ * of the customer's payments does not lag (https://docs.stripe.com/search#data-freshness). The key then starts over with the
+ * same name and parameters, so a provider that still remembers it repeats its first answer.
+ */
+function decideOldKey(
+  payment: PaymentState,
+  found: NoPaymentFound,
+  { noneFoundMs }: { noneFoundMs: number },
+  now: number,
+): OldKeyDecision {
+  const { noneFoundAt = new Date(now).toISOString() } = payment;
+  const provenAt = Date.parse(noneFoundAt) + noneFoundMs;
+  if (found.kind === 'unused')
+    return startOver(
+      'the key grew too old before it could be used; it is as good as new',
+      unusedKey(payment),
+    );
+  if (now >= provenAt)
+    return startOver(
+      'the provider has found no payment twice, an hour apart: nothing was charged',
+      keyStartedOver(payment),
+    );
+  return {
+    why: 'unknown',
+    at: provenAt,
+    reason: 'the key is older than 23 h and the provider finds no payment; it is asked again in an hour',
+    payment: { ...payment, noneFoundAt },
+  };
+
+  function startOver(reason: string, state: PaymentState): OldKeyDecision {
+    return { why: 'transient', at: now, reason, payment: state };
+  }
+}
+
+/**
+ * The state with the age of the key at nothing. It goes on standing for the same charge, by the same method: the provider may
+ * have been asked under it, and refuses a key that it remembers with other parameters.
+ */
+function keyStartedOver(payment: PaymentState): PaymentState {
+  const { keyCreatedAt: _, ...state } = known(payment);
+  return state;
+}
+
+/** A command with what is to become of its invoice. */
+export interface SettledCommand {
+  command: PaymentCommand;
+  settlement: Settlement;
+  /**
+   * The start that it speaks for. Absent if the provider has said what became of the key, as it would to any delivery. All
+   * else is for the latest to write: it may be calling, with a payment method that an earlier one does not know.
+   */
+  start?: Starting;
+}
+
+/** The content of one settling transaction: a patch for each invoice, and the messages of what follows. Pure. */
+export function planSettlement(
+  items: readonly SettledCommand[],
+  {
+    batchId,
+    shard,
+    settlementId,
+    now,
+    by,
+    followUps,
+  }: {
+    batchId: string;
+    shard: string;
+    settlementId: string;
+    /** Milliseconds. */
+    now: number;
+    by: string;
+    followUps: FollowUps;
+  },
+): Writes {
+  const at = new Date(now).toISOString();
+  return {
+    patches: items.map(({ command, settlement, start }) => {
+      const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
+      const { set, clear } = changeOf(settlement, command, at);
+      const change = { set: { ...set, version: formatVersion }, clear, entry };
+      return ifClaimedBy(batchId, command.invoiceId, change, start === undefined ? [] : startedAs(start));
+    }),
+    messages: followUps(
+      items.flatMap(({ command, settlement }) => endOf(command, settlement, at)),
+      { shard, occasion: settlementId, now },
+    ),
+  };
+}
+
+/** What a settlement writes, apart from the timeline. */
+function changeOf(
+  settlement: Settlement,
+  { payment }: Pick<PaymentCommand, 'payment'>,
+  at: string,
+): {
+  set: { status: InvoiceStatus } & NonNullable<InvoiceChange['set']>;
+  clear: ('claim' | 'actionableAt')[];
+} {
+  switch (settlement.kind) {
+    case 'paid': {
+      const paid = { ...known(payment), id: settlement.paymentId, paidAt: at };
+      const reversals = settlement.reversals && withProviderReversals(undefined, settlement.reversals);
+      const gone = reversals && withReversals(reversals, Date.parse(at));
+      return { set: { status: 'paid', payment: paid, ...gone?.set }, clear: ['claim', 'actionableAt'] };
+    }
+    case 'retry': {
+      const { payment: next, attempts, at: actionableAt } = settlement;
+      return { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: ['claim'] };
+    }
+    case 'declined': {
+      const { reason } = settlement;
+      return {
+        set: { status: 'declined', reason, declinedAt: at, payment: known(payment) },
+        clear: ['claim', 'actionableAt'],
+      };
+    }
+    case 'processing': {
+      const { paymentId: id, state } = settlement;
+      const inProgress = { id, state, since: at, checks: 0 };
+      return {
+        set: {
+          status: 'processing',
+          checkAt: nextCheckAt(0, Date.parse(at)),
+          payment: { ...known(payment), inProgress },
+        },
+        clear: ['claim', 'actionableAt'],
+      };
+    }
+    case 'parked': {
+      const { reason, unknown } = settlement;
+      const state = unknown ? { payment: unknownSince(payment, at) } : {};
+      return { set: { status: 'parked', reason, ...state }, clear: ['claim', 'actionableAt'] };
+    }
+  }
+}
+
+/** What the timeline says of a settlement. */
+function timelineOf(settlement: Settlement): { what: string } & Record<string, string> {
+  switch (settlement.kind) {
+    case 'paid':
+      return { what: 'paid', paymentId: settlement.paymentId };
+    case 'retry':
+      return { what: `retry: ${settlement.why}`, reason: settlement.reason, nextAt: settlement.at };
+    case 'processing':
+      return { what: 'processing', paymentId: settlement.paymentId, state: settlement.state };
+    case 'declined':
+    case 'parked':
+      return { what: settlement.kind, reason: settlement.reason };
+  }
+}
+
+function endOf(command: PaymentCommand, settlement: Settlement, at: string): Ending[] {
+  const invoice = { ...command, keyNumber: command.payment.keyNumber };
+  switch (settlement.kind) {
+    case 'retry':
+    case 'processing':
+      return [];
+    case 'paid': {
+      const { paymentId, reversals: seen } = settlement;
+      const reversals = seen && withProviderReversals(undefined, seen);
+      const ends: InvoiceEnd[] = [
+        { kind: 'paid', paymentId, paidAt: at },
+        ...(reversals === undefined ? [] : newReversals(undefined, reversals, paymentId)),
+      ];
+      return ends.map((end) => ({ invoice, end }));
+    }
+    case 'declined':
+    case 'parked':
+      return [{ invoice, end: settlement }];
+  }
+}

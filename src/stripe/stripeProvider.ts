@@ -1,0 +1,249 @@
+import Stripe from 'stripe';
+import { isReversedInFull } from '../paying/mergeReversals.ts';
+import type {
+  AccountAnswer,
+  CancelOutcome,
+  ChargeOutcome,
+  ChargeRequest,
+  DefaultMethod,
+  PaymentProvider,
+  ProviderAccount,
+  RateLimited,
+  RefundOutcome,
+} from '../paying/paymentProvider.ts';
+import { stripeAmount } from './stripeAmount.ts';
+import { isLiveKey, type StripeOptions, stripeClient, withTimeOut } from './stripeClient.ts';
+import { classifyError, declined, isMissing, rateLimited, silentAfter } from './stripeErrors.ts';
+import { classifyIntent, progressOf, refundStatus } from './stripeIntent.ts';
+import { readReversed, stripeLookups } from './stripeLookups.ts';
+
+/**
+ * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the request's idempotency
+ * key. Nothing is retried here: the outcome decides whether to ask again.
+ *
+ * Every call resolves after `timeoutMs` at the latest, whatever Stripe sends; the outcome is then unknown.
+ */
+export function stripeProvider(options: StripeOptions): PaymentProvider & ProviderAccount {
+  const { timeoutMs } = options;
+  const stripe = stripeClient(options);
+  return {
+    async charge(request) {
+      const amount = stripeAmount(request.amountMinor, request.currency);
+      if ('refused' in amount) return { kind: 'refused', code: 'amount', message: amount.refused };
+      return withTimeOut<ChargeOutcome | RateLimited>(timeoutMs, async () => {
+        try {
+          const { idempotencyKey } = request;
+          const intent = await stripe.paymentIntents.create(parameters(request, amount.amount), {
+            idempotencyKey,
+          });
+          return await outcomeOf(intent, request);
+        } catch (error) {
+          const outcome = classifyError(error);
+          const id = intentOf(error);
+          return outcome.kind === 'declined' && id !== undefined ? givenUp(id, outcome) : outcome;
+        }
+      });
+    },
+    ...stripeLookups(stripe, { timeoutMs }),
+    ...stripeChanges(stripe, { timeoutMs }),
+    account: () => stripeAccount(stripe, options),
+  };
+
+  async function outcomeOf(
+    intent: Stripe.Response<Stripe.PaymentIntent>,
+    request: ChargeRequest,
+  ): Promise<ChargeOutcome> {
+    const outcome = classifyIntent(intent);
+    const progress = progressOf(intent);
+    if (outcome.kind === 'declined') return givenUp(intent.id, outcome);
+    if (progress.kind === 'alive' && progress.waitsForCustomer) return abandon(intent.id, outcome);
+    // A key repeats its first answer, which may be out of date: the money may have gone back since.
+    const replayed = intent.lastResponse.headers['idempotent-replayed'] === 'true';
+    return replayed && outcome.kind === 'succeeded' ? asItIsNow(intent.id, request) : outcome;
+  }
+
+  /** There is no customer to act: canceled, the intent can never charge after all. */
+  async function abandon(id: string, processing: ChargeOutcome): Promise<ChargeOutcome> {
+    if ((await canceled(id)).status !== 'canceled') return processing;
+    return declined('authentication_required', 'the customer has to confirm the payment');
+  }
+
+  /**
+   * A declined intent can be confirmed later by whoever has its client secret (https://docs.stripe.com/declines), while the next
+   * try has an intent of its own. So it is canceled first. Unknown as long as that is: the same key asks again.
+   */
+  async function givenUp(id: string, decline: ChargeOutcome): Promise<ChargeOutcome> {
+    try {
+      const intent = await canceled(id);
+      if (intent.status === 'canceled') return decline;
+      const outcome = classifyIntent(intent);
+      const message = `payment ${id} was declined and is not canceled: it is ${intent.status}`;
+      return outcome.kind === 'declined' ? { kind: 'unknown', message } : outcome;
+    } catch (error) {
+      return silentAfter(error);
+    }
+  }
+
+  /** The intent after an attempt to cancel it; one that is canceled already, or has succeeded, refuses that. */
+  function canceled(id: string): Promise<Stripe.PaymentIntent> {
+    return stripe.paymentIntents.cancel(id).catch(() => stripe.paymentIntents.retrieve(id));
+  }
+
+  async function asItIsNow(paymentId: string, { amountMinor }: ChargeRequest): Promise<ChargeOutcome> {
+    const intent = await stripe.paymentIntents.retrieve(paymentId, { expand: ['latest_charge'] });
+    const gone = await readReversed(stripe, intent);
+    if (gone === undefined) return { kind: 'succeeded', paymentId };
+    return isReversedInFull(gone.reversals, amountMinor)
+      ? { kind: 'reversed', message: gone.message }
+      : { kind: 'succeeded', paymentId, reversals: gone.reversals };
+  }
+}
+
+/** The intent that a card error is about. */
+function intentOf(error: unknown): string | undefined {
+  return error instanceof Stripe.errors.StripeCardError ? error.payment_intent?.id : undefined;
+}
+
+/**
+ * Everything that the idempotency key stands for. The methods are named because Stripe otherwise asks for a URL to return
+ * the customer to, and there is no customer present. A bank debit goes on the mandate that was given when the payment
+ * method was saved (https://docs.stripe.com/payments/sepa-debit/set-up-payment).
+ */
+function parameters(request: ChargeRequest, amount: number): Stripe.PaymentIntentCreateParams {
+  const { invoiceId, currency, customerId, paymentMethod, description, idempotencyKey, deployment } = request;
+  return {
+    amount,
+    currency: currency.toLowerCase(),
+    customer: customerId,
+    payment_method: paymentMethod,
+    allowed_payment_method_types: [...(request.methodTypes ?? ['card' as const])],
+    off_session: true,
+    confirm: true,
+    ...(description === undefined ? {} : { description }),
+    metadata: { invoiceId, idempotencyKey, ...(deployment === undefined ? {} : { deployment }) },
+  };
+}
+
+/** What can be done to a payment after its charge, and what is needed before. */
+function stripeChanges(
+  stripe: Stripe,
+  { timeoutMs }: { timeoutMs: number },
+): Required<Pick<PaymentProvider, 'cancel' | 'refund' | 'defaultMethod'>> {
+  return {
+    // Without an idempotency key: a payment that was canceled is canceled.
+    async cancel(paymentId) {
+      return withTimeOut<CancelOutcome | RateLimited>(timeoutMs, async () => {
+        try {
+          const { status } = await stripe.paymentIntents.cancel(paymentId);
+          return status === 'canceled'
+            ? { kind: 'canceled' }
+            : { kind: 'refused', message: `the payment is ${status}` };
+        } catch (error) {
+          return afterCancel(error, paymentId);
+        }
+      });
+    },
+
+    async refund({ paymentId, invoiceId, refundId, amountMinor, currency, idempotencyKey }) {
+      const converted = stripeAmount(amountMinor, currency);
+      if ('refused' in converted) return { kind: 'refused', code: 'amount', message: converted.refused };
+      return withTimeOut<RefundOutcome | RateLimited>(timeoutMs, async () => {
+        try {
+          const { id, status } = await stripe.refunds.create(
+            {
+              payment_intent: paymentId,
+              amount: converted.amount,
+              metadata: { invoiceId, refundId },
+            },
+            { idempotencyKey },
+          );
+          return { kind: 'refunded', providerId: id, status: refundStatus(status ?? 'pending') };
+        } catch (error) {
+          return refusedRefund(error);
+        }
+      });
+    },
+
+    async defaultMethod(customerId) {
+      return withTimeOut<DefaultMethod | RateLimited>(timeoutMs, async () => {
+        try {
+          const customer = await stripe.customers.retrieve(customerId);
+          if ('deleted' in customer) return { kind: 'none', message: `customer ${customerId} was deleted` };
+          const method = customer.invoice_settings.default_payment_method;
+          if (method !== null) return { kind: 'method', id: typeof method === 'string' ? method : method.id };
+          return { kind: 'none', message: `customer ${customerId} has no default payment method` };
+        } catch (error) {
+          if (isMissing(error)) return { kind: 'none', message: `there is no customer ${customerId}` };
+          return rateLimited(error) ?? silentAfter(error);
+        }
+      });
+    },
+  };
+
+  /** Stripe refuses to cancel what has ended or is on its way to the bank. Only the payment itself says which. */
+  async function afterCancel(error: unknown, paymentId: string): Promise<CancelOutcome | RateLimited> {
+    const limited = rateLimited(error);
+    if (limited !== undefined) return limited;
+    if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) {
+      return silentAfter(error);
+    }
+    try {
+      const { status } = await stripe.paymentIntents.retrieve(paymentId);
+      if (status === 'canceled') return { kind: 'canceled' };
+      return { kind: 'refused', message: `the payment is ${status}` };
+    } catch (failure) {
+      return rateLimited(failure) ?? silentAfter(failure);
+    }
+  }
+}
+
+/** What an error says about a refund: only a refusal of the request itself is final. */
+function refusedRefund(error: unknown): RefundOutcome | RateLimited {
+  const outcome = classifyError(error);
+  switch (outcome.kind) {
+    case 'rateLimited':
+    case 'transient':
+    case 'refused':
+    case 'unknown':
+      return outcome;
+    case 'keyReused':
+      return { kind: 'refused', code: 'key_reused', message: outcome.message };
+    case 'declined':
+      return { kind: 'refused', code: outcome.code, message: outcome.message };
+    // No error is classified as one of these.
+    case 'succeeded':
+    case 'processing':
+    case 'reversed':
+    case 'heldBack':
+      return silentAfter(error);
+  }
+}
+
+/**
+ * The account and the mode that a key belongs to (https://docs.stripe.com/api/accounts). A restricted key may not read its
+ * account unless it was given the permission, which Stripe names in its answer; the mode is known all the same.
+ */
+function stripeAccount(
+  stripe: Stripe,
+  { secretKey, timeoutMs }: Pick<StripeOptions, 'secretKey' | 'timeoutMs'>,
+): Promise<AccountAnswer | RateLimited> {
+  const mode = isLiveKey(secretKey) ? 'live' : 'test';
+  return withTimeOut<AccountAnswer | RateLimited>(timeoutMs, async () => {
+    try {
+      const { id } = await stripe.accounts.retrieveCurrent();
+      return { kind: 'account', id, mode };
+    } catch (error) {
+      if (error instanceof Stripe.errors.StripePermissionError) {
+        return { kind: 'account', mode, message: whyUnreadable(error.message) };
+      }
+      return rateLimited(error) ?? silentAfter(error);
+    }
+  });
+}
+
+/** Stripe's answer names the permission, but the key as well, if only in part. */
+function whyUnreadable(message: string): string {
+  const [permission] = /\brak_\w+/.exec(message) ?? [];
+  const needed = permission === undefined ? '' : `; the permission ${permission} would allow it`;
+  return `the secret key may not read its account${needed}`;
+}

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decideRetry } from '../../src/after/retryInvoice.ts';
+import type { Invoice, PaymentState } from '../../src/invoice/invoice.ts';
+import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
+import { commandFor } from '../../src/paying/paymentBatch.ts';
+import { anInvoice } from '../support/anInvoice.ts';
+import { anyPayment } from '../support/anyPayment.ts';
+
+const used: PaymentState = {
+  keyNumber: 2,
+  keyCreatedAt: '2026-01-01T10:00:00.000Z',
+  paramsHash: 'h',
+  declines: 3,
+  deferrals: 4,
+};
+
+/** Names no payment. */
+const timeline: Invoice['timeline'] = [];
+
+describe('decideRetry', () => {
+  test('a declined invoice gets the next key and a fresh schedule', () => {
+    expect(decideRetry({ status: 'declined', payment: used, timeline })).toEqual({
+      kind: 'retry',
+      payment: { keyNumber: 3, declines: 0, deferrals: 0 },
+    });
+  });
+
+  test('a parked invoice keeps its key, with its age and hash', () => {
+    const payment = { ...used, unknownSince: '2026-01-01T10:00:01.000Z' };
+    for (const one of [payment, used]) {
+      expect(decideRetry({ status: 'parked', payment: one, timeline })).toEqual({
+        kind: 'retry',
+        payment: one,
+      });
+    }
+  });
+
+  test('a decline whose key may still have charged is not definite: the same key', () => {
+    const payment = { ...used, unknownSince: '2026-01-01T10:00:01.000Z' };
+    expect(decideRetry({ status: 'declined', payment, timeline })).toMatchObject({ payment });
+  });
+
+  test('a parked invoice gets a new key if someone vouches that nothing was charged', () => {
+    const payment = { ...used, unknownSince: '2026-01-01T10:00:01.000Z' };
+    expect(decideRetry({ status: 'parked', payment, timeline }, { notCharged: true })).toMatchObject({
+      payment: { keyNumber: 3, declines: 0, deferrals: 0 },
+    });
+    for (const status of ['pending', 'claimed', 'processing', 'paid', 'voided'] as const)
+      expect(decideRetry({ status, payment, timeline }, { notCharged: true }).kind).toBe('refused');
+  });
+
+  test.each(['pending', 'claimed', 'processing', 'paid', 'voided'] as const)('%s is refused', (status) => {
+    expect(decideRetry({ status, payment: used, timeline })).toEqual({ kind: 'refused', status });
+  });
+
+  test.each(['parked', 'declined'] as const)(
+    '%s, naming a payment: first the provider is asked about it',
+    (status) => {
+      const named = { at: '', what: 'parked', by: 'a', paymentId: 'pi_1' };
+      const decision = decideRetry({ status, payment: used, timeline: [named] });
+      expect(decision).toMatchObject({ kind: 'check', payment: { keyNumber: status === 'parked' ? 2 : 3 } });
+      const ended = { at: '', what: 'retry: declined', by: 'a', paymentId: 'pi_1' };
+      expect(decideRetry({ status, payment: used, timeline: [named, ended] }).kind).toBe('retry');
+    },
+  );
+
+  const wishes = fc.record(
+    { notCharged: fc.boolean(), paymentMethod: fc.constantFrom('pm_1', 'pm_2') },
+    { requiredKeys: [] },
+  );
+
+  test('without a check, a new key only after a definite decline; otherwise the next request repeats the last', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...invoiceStatuses), anyPayment, wishes, (status, payment, wish) => {
+        const decision = decideRetry({ status, payment, timeline }, wish);
+        const isOpen = status === 'parked' || status === 'declined';
+        expect(decision.kind === 'refused').toBe(!isOpen);
+        if (decision.kind === 'refused' || decision.kind === 'mayBeCharged') return;
+        const next = commandFor(anInvoice({ payment: decision.payment }), { attempt: 1, at: 'now' }).payment;
+        if (next.keyNumber === payment.keyNumber) {
+          expect(decision.kind).toBe('retry');
+          expect(next.keyCreatedAt).toBe(payment.keyCreatedAt ?? 'now');
+          if (payment.paramsHash !== undefined) expect(next.paramsHash).toBe(payment.paramsHash);
+          expect(next.unknownSince).toBe(payment.unknownSince);
+          expect(wish.paymentMethod).toBeUndefined();
+          return;
+        }
+        expect(next).toMatchObject({ keyNumber: payment.keyNumber + 1, keyCreatedAt: 'now' });
+        expect(next.unknownSince).toBeUndefined();
+        const isDefinite = status === 'declined' && payment.unknownSince === undefined;
+        expect(decision.kind).toBe(isDefinite ? 'retry' : 'check');
+      }),
+    );
+  });
+});

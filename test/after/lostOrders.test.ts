@@ -1,0 +1,221 @@
+// Refunds whose orders are lost, and what the provider says of refunds and disputes when no event comes.
+import type Stripe from 'stripe';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { refundInvoice, settleRefund } from '../../src/after/refundInvoice.ts';
+import { refundStage } from '../../src/after/refundStage.ts';
+import { stripeClient } from '../../src/stripe/stripeClient.ts';
+import { workItemSchema } from '../../src/workItems/workItem.ts';
+import { day, longPayments } from '../support/longPayments.ts';
+import { minute } from '../support/payingWorld.ts';
+
+let app: Awaited<ReturnType<typeof longPayments>>;
+let stripe: Stripe;
+beforeEach(async () => {
+  app = await longPayments({ searchLagMs: 0 });
+  const { secretKey, baseUrl: apiBase } = app.payments;
+  stripe = stripeClient({ secretKey, apiBase, timeoutMs: 10_000 });
+  return () => app[Symbol.asyncDispose]();
+});
+
+/** A paid invoice, and what people do about its refunds. Orders are lost unless `carryOut` does them. */
+async function aPaid(paymentMethod = 'pm_card_visa') {
+  const invoice = await app.invoice({ paymentMethod });
+  await invoice.pay();
+  await app.pass(14 * day);
+  const { id, amountMinor, payment } = await invoice.stored();
+  const { id: paymentId = '' } = payment;
+  const orders = async () => {
+    const messages = await app.world.workItemMessages(invoice.shard);
+    const items = messages.flatMap(({ body }) => workItemSchema.array().parse(body));
+    return items.filter(({ stage }) => stage === 'refund');
+  };
+  return {
+    ...invoice,
+    amountMinor,
+    orders,
+    reversals: async () => (await invoice.stored()).reversals,
+    request: (key: string, amount?: number) =>
+      refundInvoice(app.parts, id, {
+        idempotencyKey: key,
+        reason: 'returned',
+        by: 'ada',
+        ...(amount === undefined ? {} : { amountMinor: amount }),
+      }),
+    async carryOut() {
+      const { input, occasion } = (await orders()).at(-1) ?? {};
+      const context = { resourceId: id, signal: new AbortController().signal, assertHeld() {} };
+      return refundStage(app.parts).run(input, {
+        ...context,
+        ...(occasion === undefined ? {} : { occasion }),
+      });
+    },
+    byHand: (amount: number) => stripe.refunds.create({ payment_intent: paymentId, amount }),
+    made: async () => (await stripe.refunds.list({ payment_intent: paymentId })).data,
+    settle: (refundId: string, providerId: string, isSame: boolean) =>
+      settleRefund(app.parts, id, { refundId, providerId, isSame, reason: 'asked Bob', by: 'ada' }),
+  };
+}
+
+const overdue = async () => {
+  const now = new Date(app.clock.now()).toISOString();
+  return (await app.world.invoices.figures(now)).overdueRefunds;
+};
+
+describe('a refund whose order is lost', () => {
+  test('is ordered again after five minutes, and made once', async () => {
+    const one = await aPaid();
+    await one.request('k', 300);
+    await app.pass(4 * minute);
+    expect(await one.orders()).toHaveLength(1);
+    expect(await overdue()).toBe(0);
+    await app.pass(minute);
+    const occasions = (await one.orders()).map(({ occasion }) => occasion);
+    expect(new Set(occasions).size).toBe(2);
+    expect(await overdue()).toBe(1);
+    expect((await one.stored()).timeline.at(-1)).toMatchObject({ orderedAgain: expect.any(String) });
+    expect(await one.carryOut()).toMatchObject({ result: 'succeeded' });
+    expect(await one.carryOut()).toMatchObject({ result: 'succeeded' });
+    expect(await one.made()).toHaveLength(1);
+    expect(await overdue()).toBe(0);
+    await app.pass(day);
+    expect(await one.stored()).not.toHaveProperty('checkAt');
+    expect(await one.orders()).toHaveLength(2);
+  });
+
+  test('and that was made all the same is found: it is not ordered again', async () => {
+    const one = await aPaid();
+    const requested = await one.request('k', 300);
+    const refundId = requested.kind === 'requested' ? requested.refund.id : '';
+    await stripe.refunds.create({
+      payment_intent: (await one.stored()).payment.id ?? '',
+      amount: 300,
+      metadata: { invoiceId: one.id, refundId },
+    });
+    await app.pass(5 * minute);
+    expect(await one.orders()).toHaveLength(1);
+    expect(await one.reversals()).toMatchObject({
+      refunds: [{ id: refundId, status: 'succeeded' }],
+      refundedMinor: 300,
+    });
+  });
+
+  test('shows the key of its request, so that it can be repeated', async () => {
+    const one = await aPaid();
+    await one.request('key-of-ada', 300);
+    expect(await one.reversals()).toMatchObject({ refunds: [{ requestKey: 'key-of-ada' }] });
+  });
+});
+
+describe('a refund that somebody has made by hand, since its order was lost', () => {
+  let one: Awaited<ReturnType<typeof aPaid>>;
+  let refundId: string;
+  let providerId: string;
+  beforeEach(async () => {
+    one = await aPaid();
+    const requested = await one.request('k', 300);
+    refundId = requested.kind === 'requested' ? requested.refund.id : '';
+    await app.clock.advance(2 * minute);
+    ({ id: providerId } = await one.byHand(300));
+    await app.pass(3 * minute);
+  });
+
+  test('is not ordered again: a person is asked, and the money is counted once', async () => {
+    expect(await one.orders()).toHaveLength(1);
+    expect(await one.reversals()).toMatchObject({
+      refunds: [{ id: refundId, status: 'requested', mayBe: providerId }, { id: providerId }],
+      refundedMinor: 300,
+    });
+    await app.pass(day);
+    await one.request('k', 300);
+    expect(await one.orders()).toHaveLength(1);
+    expect(await overdue()).toBe(1);
+    // An order that turns up after all makes nothing either.
+    expect(await one.carryOut()).toEqual({ result: 'waits for a person', mayBe: providerId });
+    expect(await one.made()).toHaveLength(1);
+  });
+
+  test('"this is it": there is one refund, and nothing is made', async () => {
+    expect(await one.settle(refundId, providerId, true)).toMatchObject({ kind: 'settled' });
+    expect(await one.reversals()).toMatchObject({
+      refunds: [{ id: refundId, providerId, status: 'succeeded' }],
+      refundedMinor: 300,
+    });
+    expect((await one.reversals())?.refunds).toHaveLength(1);
+    expect(await one.carryOut()).toEqual({ result: 'succeeded' });
+    await app.pass(day);
+    expect((await one.reversals())?.refundedMinor).toBe(300);
+    expect(await one.made()).toHaveLength(1);
+    expect(await overdue()).toBe(0);
+    expect(await one.settle(refundId, providerId, true)).toEqual({ kind: 'notAsked' });
+  });
+
+  test('"order it as well": both are made', async () => {
+    expect(await one.settle(refundId, providerId, false)).toMatchObject({ kind: 'settled' });
+    expect(await one.orders()).toHaveLength(2);
+    expect(await one.carryOut()).toMatchObject({ result: 'succeeded' });
+    expect(await one.made()).toHaveLength(2);
+    expect(await one.reversals()).toMatchObject({ refundedMinor: 600 });
+    expect(await overdue()).toBe(0);
+  });
+
+  test('"order it as well" is refused if that much is no longer left', async () => {
+    await one.byHand(one.amountMinor - 300);
+    await app.pass(day);
+    expect(await one.settle(refundId, providerId, false)).toEqual({ kind: 'tooMuch', leftMinor: 0 });
+    // The other word ends it.
+    expect(await one.settle(refundId, providerId, true)).toMatchObject({ kind: 'settled' });
+    expect(await overdue()).toBe(0);
+  });
+});
+
+test('a refund by hand before the request, or of another amount, is not taken for it', async () => {
+  const one = await aPaid();
+  await one.byHand(300);
+  await app.clock.advance(minute);
+  await one.request('k', 300);
+  await one.byHand(200);
+  await app.pass(5 * minute);
+  expect(await one.orders()).toHaveLength(2);
+  await one.carryOut();
+  expect(await one.reversals()).toMatchObject({ refundedMinor: 800 });
+});
+
+describe('without any event', () => {
+  test('a refund that is pending is asked about until it has ended', async () => {
+    const one = await aPaid('pm_usBankAccount_success');
+    await one.request('k', 300);
+    expect(await one.carryOut()).toMatchObject({ result: 'pending' });
+    expect(await one.stored()).toMatchObject({ checkAt: expect.any(String) });
+    await app.pass(5 * day);
+    expect(await one.reversals()).toMatchObject({ refunds: [{ status: 'succeeded' }] });
+    expect(await one.stored()).not.toHaveProperty('checkAt');
+  });
+
+  test('a dispute that is open is asked about until the bank decides: at most once a day, with three calls', async () => {
+    const one = await aPaid();
+    const { id: paymentIntent } = (await one.stored()).payment;
+    const { id } = (await app.local('disputes', { paymentIntent })) as { id: string };
+    // Somebody has to tell of it at first: an event, or the check of something else.
+    await one.request('k', 100);
+    await app.pass(5 * minute);
+    expect(await one.reversals()).toMatchObject({ disputes: [{ id, status: 'open' }] });
+    await one.carryOut();
+    let checks = 0;
+    await fetch(`${app.payments.baseUrl}/_local/stats`, { method: 'DELETE' });
+    const end = app.clock.now() + 60 * day;
+    for (;;) {
+      const next = Date.parse((await one.stored()).checkAt ?? '');
+      if (next > end) break;
+      checks += (await app.pass(next - app.clock.now())).changed;
+    }
+    const { calls } = (await app.local('stats')) as { calls: number };
+    // Fourteen in the first two days, then one a day.
+    expect(checks).toBeGreaterThanOrEqual(70);
+    expect(checks).toBeLessThanOrEqual(74);
+    expect(calls).toBe(3 * checks);
+    await app.local(`disputes/${id}`, { status: 'lost' });
+    await app.pass(day);
+    expect(await one.reversals()).toMatchObject({ disputes: [{ id, status: 'lost' }], disputedMinor: 1000 });
+    expect(await one.stored()).not.toHaveProperty('checkAt');
+  });
+});

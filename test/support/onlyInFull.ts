@@ -1,0 +1,18 @@
+/**
+ * The test files that `npm run test:full` runs and `npm test` leaves out. They take seconds of processor time each, or minutes of
+ * waiting: for hosts, browsers, packages and real lock servers. What stays has at least one of each kind but the servers.
+ */
+export const onlyInFull: string[] = [
+  'test/{bulk,fuzz,library,releases,shutdown}/**/*.test.ts',
+  'test/browser/{actions,pages}.test.ts',
+  'test/e2e/{events,locks,ops,stalledRun,tracing}.test.ts',
+  'test/{package,scripts/keepRelease,scripts/deployment/verifyDeployment}.test.ts',
+  'test/local/functionsHost/lifecycle.test.ts',
+  'test/local/{numberArguments,trafficArguments,azurite}.test.ts',
+  'test/locking/stores/{blob,etcd,mysql,postgres,postgresAdvisory,quorum,redis,zooKeeper}/{contract,hazards}.test.ts',
+  'test/locking/stores/{cosmos,serviceBus}/hazards.test.ts',
+  'test/simulation/{outages,scale}/*.test.ts',
+];
+
+/** True in `npm run test:full`: campaigns that `npm test` cuts short run as long as they are. */
+export const isFull = process.env.TESTS === 'full';
