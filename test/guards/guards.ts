@@ -440,8 +440,8 @@ export const guards: readonly Guard[] = [
     name: 'a repeated answer is out of date once money has gone back',
     of: 'stripeProvider.asItIsNow',
     body: "return { kind: 'succeeded', paymentId };",
-    tests: 'test/scripts/settleRestored.test.ts',
-    caughtBy: 'a payment that was refunded marks nothing as paid',
+    tests: 'test/stripe/stripeProvider.test.ts',
+    caughtBy: 'a repeat after the money has gone back says so, and not that it is paid',
   },
   {
     name: 'a payment method is stored only under the attempt that it is for',
