@@ -113,8 +113,10 @@ async function misfits(copy: string): Promise<Map<Guard, string>> {
     // As many at once as change different functions.
     const some = [...new Map([...left].map((guard) => [guard.of, guard])).values()];
     for (const guard of some) left.delete(guard);
-    if ((await problemsOf(copy, some)).length === 0) continue;
+    const together = await problemsOf(copy, some);
     for (const guard of some) {
+      const files = edited(sources, [guard]).map(({ file }) => file);
+      if (!together.some((line) => files.some((file) => line.startsWith(file)))) continue;
       const problems = await problemsOf(copy, [guard]);
       if (problems.length > 0) found.set(guard, problems.join('; '));
     }
