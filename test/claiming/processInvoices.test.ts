@@ -112,14 +112,12 @@ describe('process-invoices', () => {
   test.each(['paused', 'unknown'] as const)(
     'no claim is sent that took until the pause is %s',
     async (gate) => {
-      const [like] = await world.stored('00', stored.slice(0, 1));
-      const { claim: _, ...invoice } = { ...like, id: `slow-${gate}`, status: 'pending', attempts: 0 };
-      await world.container.items.create({ ...invoice, actionableAt: '2026-01-01T00:00:00.000Z' });
+      const { ids } = await world.dueInvoices(1, { shard: '00' });
       const { done } = await work(sends, { look: async () => {}, gate: () => gate });
       expect(done).toEqual([
         { counts: {}, held: 'payments are paused, or it is not known whether they are' },
       ]);
-      const [left] = await world.stored('00', [`slow-${gate}`]);
+      const [left] = await world.stored('00', ids);
       expect(left?.status).toBe('pending');
       expect((await work()).done.map(({ counts }) => counts.claimed)).toEqual([1]);
     },

@@ -59,6 +59,15 @@ describe('charge', () => {
     expect(await ledgerOf(charge.invoiceId)).toHaveLength(1);
   });
 
+  test('a repeat after the money has gone back says so, and not that it is paid', async () => {
+    const charge = request();
+    const { invoiceId, amountMinor, currency } = charge;
+    const paymentId = await paid(charge);
+    const refund = { paymentId, invoiceId, amountMinor, currency, refundId: `rf_${'a'.repeat(43)}` };
+    await provider.refund({ ...refund, idempotencyKey: `refund-${invoiceId}` });
+    expect(await provider.charge(charge)).toMatchObject({ kind: 'reversed' });
+  });
+
   test('amounts are sent in Stripe’s units, or refused without a call', async () => {
     const whole = request({ currency: 'ISK', amountMinor: 1300 });
     expect((await provider.charge(whole)).kind).toBe('succeeded');

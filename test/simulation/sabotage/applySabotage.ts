@@ -1,26 +1,23 @@
 import { registerHooks } from 'node:module';
-import { edited } from '../../guards/edits.ts';
+import { edited, sourcesOf } from '../../guards/edits.ts';
 import type { Sabotage } from './sabotages.ts';
 
 const project = new URL('../../../', import.meta.url);
 
 /** From now on the files that a sabotage changes are loaded with the change, in this process only. */
 export function applySabotage({ name, edits }: Sabotage): void {
-  const byUrl = Map.groupBy(edits, ({ file }) => new URL(file, project).href);
+  let changed: ReturnType<typeof edited>;
+  try {
+    changed = edited(sourcesOf(), edits);
+  } catch (cause) {
+    throw new Error(`"${name}" does not fit the app`, { cause });
+  }
+  const byUrl = new Map(changed.map(({ file, text }) => [new URL(file, project).href, text]));
   registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
-      const own = byUrl.get(url);
-      if (own === undefined) return loaded;
-      const text =
-        typeof loaded.source === 'string'
-          ? loaded.source
-          : Buffer.from(loaded.source as Uint8Array).toString();
-      try {
-        return { ...loaded, source: edited(text, own) };
-      } catch (cause) {
-        throw new Error(`"${name}" does not fit ${own[0]?.file}`, { cause });
-      }
+      const source = byUrl.get(url);
+      return source === undefined ? loaded : { ...loaded, source };
     },
   });
 }

@@ -3,7 +3,7 @@ import type { Edit } from '../../guards/edits.ts';
 
 /**
  * Faults that are put into the app to see whether the simulation finds them: fixes that are reverted, faults as they once were, and
- * others. No other test finds the last five. `from` must occur exactly once in its file.
+ * others. No other test finds the last five.
  */
 export interface Sabotage {
   readonly name: string;
@@ -112,8 +112,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'as it was: a run whose process died says running for ever (O4)',
     edits: [
       {
-        file: 'src/runs/runRecord.ts',
-        inFunction: 'isAbandoned',
+        of: 'isAbandoned',
         body: 'return false;',
       },
     ],
@@ -211,12 +210,10 @@ export const sabotages: readonly Sabotage[] = [
   },
   {
     name: 'as it was: an unpaid invoice is not paid by the payment that an event names',
-    edits: [
-      { file: 'src/after/decideProgress.ts', inFunction: 'ofUnpaid', body: "return { kind: 'nothing' };" },
-    ],
+    edits: [{ of: 'ofUnpaid', body: "return { kind: 'nothing' };" }],
   },
   {
     name: 'after a restore no payment is marked that the copy lacks',
-    edits: [{ file: 'scripts/settleRestored.ts', inFunction: 'mark', body: "return 'known';" }],
+    edits: [{ of: 'settleRestored.mark', body: "return 'known';" }],
   },
 ];
