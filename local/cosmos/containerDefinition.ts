@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { badRequest, CosmosError, notCovered } from './errors.ts';
+import { requireIndexingPolicy } from './indexingPolicy.ts';
 import { type JsonObject, parseObject } from './json.ts';
 import { type PartitionKeyRule, parsePath } from './partitionKey.ts';
 import { isTtl } from './ttl.ts';
@@ -60,7 +61,9 @@ export function parseDefinition(body: string): ContainerDefinition {
   const { data } = parsed;
   requireResourceId(data.id);
   requirePaths(data);
-  return { ...data, indexingPolicy: completeIndexingPolicy(data.indexingPolicy) };
+  const indexingPolicy = completeIndexingPolicy(data.indexingPolicy);
+  requireIndexingPolicy(indexingPolicy);
+  return { ...data, indexingPolicy };
 }
 
 function definedMembers(body: JsonObject): JsonObject {
@@ -98,11 +101,12 @@ function requireKeyPath(path: string): void {
 /** Fills in the service's defaults: index everything unless the policy says otherwise, but never the ETag. */
 function completeIndexingPolicy(policy: Record<string, unknown> | undefined): Record<string, unknown> {
   const excluded = Array.isArray(policy?.excludedPaths) ? (policy.excludedPaths as { path?: unknown }[]) : [];
+  const excludesAll = excluded.some(({ path }) => path === '/*' || path === '/');
   const etagPath = '/"_etag"/?';
   return {
     indexingMode: 'consistent',
     automatic: true,
-    includedPaths: [{ path: '/*' }],
+    includedPaths: excludesAll ? [] : [{ path: '/*' }],
     ...policy,
     excludedPaths: excluded.some(({ path }) => path === etagPath)
       ? excluded

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CosmosError } from './errors.ts';
 import { parsePath } from './partitionKey.ts';
 import { BadQuery } from './query/errors.ts';
 
@@ -10,7 +11,11 @@ export interface SortedPath {
 
 const paths = z.array(z.looseObject({ path: z.string() })).default([]);
 const policySchema = z.looseObject({
-  indexingMode: z.string().default('consistent'),
+  indexingMode: z
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(['consistent', 'lazy', 'none']))
+    .default('consistent'),
   includedPaths: paths,
   excludedPaths: paths,
   compositeIndexes: z
@@ -21,6 +26,58 @@ const policySchema = z.looseObject({
     )
     .default([]),
 });
+
+/**
+ * Refuses a policy at creation as the service does. A path ends in `/?` or `/*`, or is `/`, which means `/*`; one of the
+ * lists has the root (https://learn.microsoft.com/azure/cosmos-db/index-policy#include-exclude-paths).
+ *
+ * @throws {CosmosError} 400
+ */
+export function requireIndexingPolicy(policy: object): void {
+  const { data, error } = policySchema.safeParse(policy);
+  if (data === undefined) {
+    const [issue] = error.issues;
+    throw invalidPolicy(`The indexing policy is invalid: ${issue?.path.join('.')}: ${issue?.message}`);
+  }
+  const { indexingMode, includedPaths, excludedPaths, compositeIndexes } = data;
+  const included = includedPaths.map(({ path }) => rulePath(path));
+  const excluded = excludedPaths.map(({ path }) => rulePath(path));
+  const all = [...included, ...excluded];
+  for (const { path } of compositeIndexes.flat()) requireNames(path, path);
+  if (indexingMode !== 'none' && !all.includes('/*'))
+    throw invalidPolicy(
+      'The special mandatory indexing path "/" is not provided in any of the path type sets. Please provide this path in one of the sets.',
+    );
+  const twice = included.find((path) => excluded.includes(path));
+  if (twice !== undefined) throw invalidPolicy(`The indexing path '${twice}' is both included and excluded.`);
+}
+
+/** A path of either list in one form: the root is `/*`. */
+function rulePath(path: string): string {
+  if (path === '/') return '/*';
+  if (!/\/[?*]$/.test(path)) throw notAccepted(path, path.length);
+  requireNames(path, path.slice(0, -2));
+  return path;
+}
+
+/** `/a/b`. A name with a slash, a quote or a wildcard in it has to be quoted. */
+const namesPattern = /^(?:\/(?:"(?:[^"\\]|\\.)+"|'(?:[^'\\]|\\.)+'|[^/?*"']+))*/;
+
+function requireNames(path: string, names: string): void {
+  const accepted = namesPattern.exec(names)?.[0].length ?? 0;
+  if (accepted < names.length) throw notAccepted(path, accepted);
+}
+
+function notAccepted(path: string, position: number): CosmosError {
+  return invalidPolicy(
+    `The indexing path '${path}' could not be accepted, failed near position '${position}'. Please ensure that the path is ` +
+      'a valid path. Common errors include invalid characters or absence of quotes around labels.',
+  );
+}
+
+function invalidPolicy(reason: string): CosmosError {
+  return new CosmosError(400, `Message: ${JSON.stringify({ Errors: [reason] })}`);
+}
 
 /** Properties that the service indexes whatever the policy says, unless it indexes nothing. */
 const always = new Set(['id', '_ts']);
@@ -97,5 +154,5 @@ function precision(path: string, property: readonly string[]): number {
 }
 
 function namesOf(path: string): string[] {
-  return path === '' ? [] : parsePath(path);
+  return path === '' || path === '/' ? [] : parsePath(path);
 }

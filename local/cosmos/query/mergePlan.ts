@@ -61,11 +61,30 @@ export const nothingToMerge: QueryInfo = {
  * after range (https://learn.microsoft.com/rest/api/cosmos-db/querying-cosmosdb-resources-using-the-rest-api#queries-that-cannot-be-served-by-gateway).
  *
  * @throws {BadQuery}
+ * @throws {UnsupportedQuery} for a subquery that each range would answer by itself
  */
 export function needsMerging(text: string): boolean {
   const query = parse(text);
+  requireMergeableSource(query);
+  return spansItems(query);
+}
+
+/** True if results depend on more than one item. */
+function spansItems(query: Query): boolean {
   const limited = query.top !== undefined || query.limit !== undefined;
   return query.distinct || limited || query.orderBy.length > 0 || isAggregated(query);
+}
+
+/**
+ * A client merges only the outer query. Each range would answer a subquery over the container's items from its own items,
+ * so the merged numbers would be wrong: DISTINCT would count a value once for each range. A subquery that is joined runs
+ * within one item, so it needs no merging.
+ */
+function requireMergeableSource({ sources: [first] }: Query): void {
+  if (first?.of.kind !== 'subquery') return;
+  if (spansItems(first.of.query))
+    refuse('a subquery in FROM with DISTINCT, TOP, OFFSET, ORDER BY, GROUP BY or an aggregate');
+  requireMergeableSource(first.of.query);
 }
 
 /**
@@ -76,6 +95,7 @@ export function needsMerging(text: string): boolean {
  */
 export function mergePlan(text: string, parameters: ReadonlyMap<string, unknown>): QueryInfo {
   const query = parse(text);
+  requireMergeableSource(query);
   const values = newCompilation(parameters);
   const count = (of: Expression | undefined) => countOf(of, values) ?? null;
   const [top, offset, limit] = [count(query.top), count(query.offset), count(query.limit)];

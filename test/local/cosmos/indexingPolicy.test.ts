@@ -78,6 +78,79 @@ describe('ORDER BY needs an index, as on the service', () => {
   });
 });
 
+describe('the root may be written as /', () => {
+  test.each([
+    ['included', { includedPaths: [{ path: '/' }] }],
+    [
+      'excluded, beside an included path',
+      { includedPaths: [{ path: '/at/?' }], excludedPaths: [{ path: '/' }] },
+    ],
+    ['excluded alone, beside id', { excludedPaths: [{ path: '/' }] }, 'c.id'],
+  ] satisfies [string, IndexingPolicy, string?][])('%s', async (_how, policy, order = 'c.at') => {
+    expect(await sortedBy(policy, order)).toEqual(['1']);
+  });
+
+  test('a filter is answered, too', async () => {
+    const container = await newContainer(cosmos, { indexingPolicy: { includedPaths: [{ path: '/' }] } });
+    await container.items.create({ id: '1', pk: 'a', name: 'x' });
+    const query = container.items.query("SELECT VALUE c.id FROM c WHERE c.name = 'x'");
+    expect((await query.fetchAll()).resources).toEqual(['1']);
+  });
+});
+
+describe('a policy that the service refuses is a 400 at creation', () => {
+  const root = { path: '/*' };
+  const refused = async (policy: object) => refusalOf(newContainer(cosmos, { indexingPolicy: policy }));
+
+  test.each([
+    ['no root path', { includedPaths: [{ path: '/at/?' }] }, 'special mandatory indexing path'],
+    ['a path without a slash', { includedPaths: [root, { path: 'at/?' }] }, "failed near position '0'"],
+    [
+      'a path without an end',
+      { includedPaths: [root, { path: '/expiration' }] },
+      "failed near position '11'",
+    ],
+    ['a wildcard in the middle', { includedPaths: [root, { path: '/a/*/b/?' }] }, 'could not be accepted'],
+    ['an empty name in quotes', { excludedPaths: [{ path: '/a/""/?' }] }, 'could not be accepted'],
+    ['a name that is quoted in part', { excludedPaths: [{ path: '/"a"b/?' }] }, 'could not be accepted'],
+    ['an empty name', { excludedPaths: [{ path: '/a//b/?' }] }, 'could not be accepted'],
+    ['a bad path of a composite index', { compositeIndexes: [[{ path: 'at' }, { path: '/n' }]] }, "'at'"],
+    ['an unknown mode', { indexingMode: 'sometimes' }, 'indexingMode'],
+    [
+      'a path in both lists',
+      { includedPaths: [root, { path: '/at/?' }], excludedPaths: [{ path: '/at/?' }] },
+      'both included and excluded',
+    ],
+    [
+      'the root in both lists, once as /',
+      { includedPaths: [root], excludedPaths: [{ path: '/' }] },
+      'both included and excluded',
+    ],
+  ])('%s', async (_what, policy, message) => {
+    expect(await refused(policy)).toMatchObject({ code: 400, message: expect.stringContaining(message) });
+  });
+
+  test('and at a replacement', async () => {
+    const container = await newContainer(cosmos, {});
+    const { resource } = await container.read();
+    const replacement = container.replace({
+      id: 'items',
+      partitionKey: { paths: ['/pk'] },
+      ...resource,
+      indexingPolicy: { includedPaths: [{ path: '/at/?' }] },
+    });
+    expect(await refusalOf(replacement)).toMatchObject({ code: 400 });
+  });
+
+  test.each([
+    ['quoted names', { includedPaths: [root, { path: '/"a/b?"/c/?' }, { path: '/tags/[]/?' }] }],
+    ['no index at all', { indexingMode: 'none', automatic: false, includedPaths: [], excludedPaths: [] }],
+  ] satisfies [string, IndexingPolicy][])('not one with %s', async (_what, policy) => {
+    const container = await newContainer(cosmos, { indexingPolicy: policy });
+    expect((await container.read()).statusCode).toBe(200);
+  });
+});
+
 test('a policy that is replaced counts at once', async () => {
   const container = await newContainer(cosmos, { indexingPolicy: onlyAt });
   const sorted = () =>

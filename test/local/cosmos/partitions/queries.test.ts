@@ -184,3 +184,37 @@ describe('what cannot be planned is refused by name', () => {
     });
   });
 });
+
+describe('a subquery over all items that each range would answer by itself is refused by name', () => {
+  test.each([
+    'SELECT VALUE COUNT(1) FROM (SELECT DISTINCT c.kind FROM c)',
+    'SELECT VALUE SUM(x) FROM (SELECT DISTINCT VALUE c.n FROM c) AS x',
+    'SELECT VALUE x FROM (SELECT VALUE COUNT(1) FROM c) AS x',
+    'SELECT VALUE x FROM (SELECT c.kind, COUNT(1) AS n FROM c GROUP BY c.kind) AS x',
+    'SELECT VALUE x FROM (SELECT TOP 1 VALUE c.n FROM c) AS x',
+    'SELECT VALUE x FROM (SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 0 LIMIT 1) AS x',
+    'SELECT VALUE y FROM (SELECT VALUE x FROM (SELECT VALUE COUNT(1) FROM c) AS x) AS y',
+  ])('%s', async (query) => {
+    for (const forceQueryPlan of [false, true]) {
+      const { items } = containers.several;
+      await expect(items.query(query, { forceQueryPlan }).fetchAll()).rejects.toMatchObject({
+        code: 501,
+        message: expect.stringContaining('a subquery in FROM with DISTINCT'),
+      });
+    }
+  });
+
+  test.each([
+    ['a filter and a projection', 'SELECT VALUE x.n FROM (SELECT VALUE c FROM c WHERE c.n > 50) AS x', 44],
+    ['counted outside', 'SELECT VALUE COUNT(1) FROM (SELECT VALUE c.n FROM c WHERE c.n > 50) AS x', 1],
+    [
+      'joined, so within one item',
+      'SELECT c.id, n FROM c JOIN (SELECT VALUE COUNT(1) FROM t IN c.tags) AS n',
+      90,
+    ],
+  ])('not one with %s', async (_what, query, count) => {
+    const [one, several] = await both(query);
+    expect(one).toHaveLength(count);
+    expect(inAnyOrder(several)).toEqual(inAnyOrder(one));
+  });
+});
