@@ -291,7 +291,7 @@ export const guards: readonly Guard[] = [
     name: 'a correction holds only for what was read',
     of: 'ifStillSo',
     body: `
-      const updated = await invoices.update(id, { decide: () => ({ kind: 'change', change }) });
+      const updated = await record<{ kind: 'other' }>(parts, id, (_, now) => ({ kind: 'change', ...changed(now) }));
       return updated.kind === 'updated' ? { from, invoice: updated.invoice } : 'again';`,
     tests: voidTests,
     caughtBy: 'the claim is first: the void meets it',
@@ -324,7 +324,7 @@ export const guards: readonly Guard[] = [
       async function* named() {
         for await (const intent of intents) yield { ...intent, metadata: { ...intent.metadata, invoiceId } };
       }
-      return original(arguments[0], named(), signal);`,
+      return original(arguments[0], named());`,
     tests: 'test/stripe/stripeProvider.test.ts',
     caughtBy: 'never the payment of an id that differs only in case',
   },
