@@ -4,13 +4,13 @@ import { foundAmong } from '../paying/foundPayment.ts';
 import type { FoundPayment, NotCalled, PaymentCalls, ProviderPayment } from '../paying/paymentProvider.ts';
 import { whySilent } from './record.ts';
 
-/** What the provider has for an invoice. `differs`: a payment that it no longer knows, too. */
+/** The provider's view of an invoice. `differs`: a payment that it no longer knows, too. */
 export type ProviderView =
   | Exclude<FoundPayment, { kind: 'heldBack' | 'unknown' }>
   /** The provider could not say. */
   | { kind: 'silent'; message: string };
 
-/** What counts if several views differ: the first of these that there is, and of two alike the one that the invoice names. */
+/** Views by weight, heaviest first. Of two alike, the payment that the invoice names comes first. */
 const precedence: readonly ProviderView['kind'][] = [
   'found',
   'processing',

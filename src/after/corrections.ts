@@ -6,7 +6,7 @@ import { callsOverAt } from '../paying/payingPolicy.ts';
 import { checkProvider, onceCallsAreOver, type ProviderView } from './checkProvider.ts';
 import { type AfterParts, type Recorded, type RecordParts, record } from './record.ts';
 
-/** What every correction works with. */
+/** Parts of every correction. */
 export type CorrectionParts = Omit<AfterParts, 'settlement'>;
 
 /** Why a correction was not made. Nothing was changed, except for a payment that was found. */
@@ -35,7 +35,7 @@ export interface Corrected {
   invoice: Invoice;
 }
 
-/** How often a correction is decided anew because somebody else changed the invoice meanwhile. */
+/** Tries of a correction while somebody else changes the invoice. */
 const mostTries = 5;
 
 /**
@@ -70,7 +70,7 @@ export async function ifStillSo(
   return updated.kind === 'updated' ? { from, invoice: updated.invoice } : 'again';
 }
 
-/** How long a call waits for its turn, in milliseconds: somebody waits for the answer. */
+/** Longest wait of a call for its turn (ms): somebody waits for the answer. */
 const turnWithinMs = 20_000;
 
 /** The provider's calls for one correction. */

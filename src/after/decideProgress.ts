@@ -22,7 +22,7 @@ import type { ProviderPayment } from '../paying/paymentProvider.ts';
 import { decideDecline, type SettlementPolicy } from '../paying/settlement.ts';
 import type { Recorded } from './record.ts';
 
-/** What the provider's view of a payment means for its invoice. */
+/** Meaning of the provider's view of a payment for its invoice. */
 export type ProgressDecision =
   | Recorded
   /** Nothing is new. */

@@ -7,7 +7,7 @@ import { defineStage, type Effect, type Stage, type WorkItem } from '../workItem
 import type { AfterParts } from './record.ts';
 import { type Tracked, trackPayment } from './trackPayment.ts';
 
-/** What is kept of an event: none of it is taken for true. */
+/** The part of an event that is kept: none of it is trusted. */
 export const eventInput = z.object({ hint: z.enum(eventHints), invoiceId: z.string().exactOptional() });
 
 /** The work item that looks into an event. An event that comes twice gives the same one. Pure. */
@@ -69,7 +69,7 @@ function notHere(message: string, tries: number): Effect {
 }
 
 /**
- * Whether an event about a payment can tell anything new about its invoice, or the provider need not be asked. Most events
+ * Decides if an event about a payment can tell anything new about its invoice, or the provider need not be asked. Most events
  * are about cards that were charged a moment ago, and the answer to the charge has said it all. Pure.
  *
  * A wrong or forged hint does no harm: to leave a payment alone is what happens without an event, and otherwise the payment

@@ -4,7 +4,7 @@ import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import type { Corrected } from './corrections.ts';
 import { type RecordParts, record } from './record.ts';
 
-/** What becomes of a person's request to move a due date. */
+/** Decision on a person's request to move a due date. */
 export type DueDateDecision =
   | { kind: 'move'; set: Pick<NonNullable<InvoiceChange['set']>, 'dueAt' | 'actionableAt' | 'importedDueAt'> }
   /** Nothing waits for its due date any more. */

@@ -9,7 +9,7 @@ import type { Instance } from '../platform/instance.ts';
 import { type WorkItem, workItemMessages } from '../workItems/workItem.ts';
 import { eventItem } from './eventStage.ts';
 
-/** How far the provider's list of events has been read, in seconds since the epoch on the provider's clock. */
+/** Time up to which the provider's list of events has been read, in seconds since the epoch on the provider's clock. */
 export interface EventCursor {
   /** Undefined: nothing has been read yet. May reject with `StoreAway`. */
   read(): Promise<number | undefined>;
@@ -20,7 +20,7 @@ export interface EventCursor {
 /** All in seconds, on the provider's clock. */
 const hour = 3_600;
 const day = 24 * hour;
-/** How much of what was read is read again: nobody promises that an event is listed the moment it happens. */
+/** Overlap of two reads of the list: nobody promises that an event is listed the moment it happens. */
 const overlap = 120;
 /** Stripe lists events for 30 days (https://docs.stripe.com/api/events): the first look goes back as far. */
 const kept = 30 * day;
@@ -32,7 +32,7 @@ const asked = 16;
 /** A backlog is read in parts of this length, so that a failure costs no more than one of them. */
 const part = hour;
 
-/** What came of a tick. `notListed`: why the provider gave no list; the next tick begins where this one did. */
+/** Outcome of a tick. `notListed`: why the provider gave no list; the next tick begins where this one did. */
 export interface EventsRead {
   queued: number;
   notListed?: string;

@@ -6,7 +6,7 @@ import { mayBeLost } from '../paying/mergeReversals.ts';
 import { stripeAmount } from '../stripe/stripeAmount.ts';
 import { type Recorded, type RecordParts, record } from './record.ts';
 
-/** What a person asks for. */
+/** Refund that a person asks for. */
 export interface RefundWish {
   refundId: string;
   /** Absent: all that is left. */
@@ -72,7 +72,7 @@ export function decideRefund(
 }
 
 /**
- * Whether the same is asked for. After a restore from a backup the refund may be known from the provider only, which has
+ * True if the same is asked for. After a restore from a backup the refund may be known from the provider only, which has
  * neither the reason nor how the amount was given.
  */
 function isSameRequest(

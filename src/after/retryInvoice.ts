@@ -12,7 +12,7 @@ import {
   whileUnchanged,
 } from './corrections.ts';
 
-/** What a person asks for besides another try. */
+/** Wishes of a person besides another try. */
 export interface RetryWish {
   /** They have found that nothing was charged, and want a new charge. */
   notCharged?: boolean;
@@ -20,7 +20,7 @@ export interface RetryWish {
   paymentMethod?: string;
 }
 
-/** What becomes of a person's request to try an invoice again. */
+/** Decision on a person's request to retry an invoice. */
 export type RetryDecision =
   /** Back to pending, with the payment state to continue from. */
   | { kind: 'retry'; payment: PaymentState }
@@ -148,18 +148,18 @@ export function retryInvoice(
   }
 }
 
-/** Who retries, why, and when: `at` is ISO 8601. */
+/** The person who retries, the reason, and the time (`at`, ISO 8601). */
 export interface RetryNote extends RetryWish {
   actor: string;
   reason?: string;
   at: string;
   /** The run of a bulk operation that does it. */
   runId?: string;
-  /** What a check at the provider has found. */
+  /** Result of a check at the provider. */
   check?: string;
 }
 
-/** Whether an invoice waits for a later try, so that a person can make it due now. Pure. */
+/** True if an invoice waits for a later try, so that a person can make it due now. Pure. */
 export function waitsForRetry(
   { status, dueAt, actionableAt }: Pick<Invoice, 'status' | 'dueAt' | 'actionableAt'>,
   now: string,

@@ -7,7 +7,7 @@ import { metric } from '../platform/appMetrics.ts';
 import { decideProgress, type ProgressDecision, secondPayment } from './decideProgress.ts';
 import { type AfterParts, type Recorded, type RecordParts, record, whySilent } from './record.ts';
 
-/** What came of asking about a payment. */
+/** Outcome of a question about a payment. */
 export type Tracked =
   /** `status`: that of the invoice now. */
   | { kind: 'changed'; status: Invoice['status'] }

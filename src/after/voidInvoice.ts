@@ -12,7 +12,7 @@ import {
 } from './corrections.ts';
 import { type Recorded, whySilent } from './record.ts';
 
-/** What becomes of a person's request to void an invoice. */
+/** Decision on a person's request to void an invoice. */
 export type VoidDecision =
   /** Nothing was charged, and nobody is about to charge. */
   | { kind: 'void' }

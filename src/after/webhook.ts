@@ -55,7 +55,7 @@ function isReversal(end: InvoiceEnd): end is ReversalEnd {
   return 'reversalId' in end;
 }
 
-/** What a notification says apart from the invoice itself. */
+/** Details of a notification besides the invoice. */
 function detailsOf(end: InvoiceEnd): Record<string, string | number> {
   if (end.kind === 'paid') return { paymentId: end.paymentId };
   if (!isReversal(end)) return { reason: end.reason };
