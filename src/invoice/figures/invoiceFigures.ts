@@ -63,7 +63,7 @@ export function invoiceFigures({
 export interface FigureReads {
   /** The documents of the shards' figures, as they are stored; of all shards. */
   standing(): Promise<unknown[]>;
-  /** Those of the days from one to another (`YYYY-MM-DD`), both included: of one shard or of all. Absent: of all days. */
+  /** Counters of the days from one to another (`YYYY-MM-DD`), both included: of one shard or of all. Absent: of all days. */
   days(query: { from?: string; to?: string; shard?: string }): Promise<unknown[]>;
   /** Pending invoices of these shards whose `actionableAt` is at `from` or later, and before `before`. */
   pending(query: { shards: readonly string[]; from?: string; before: string }): Promise<number>;
