@@ -124,7 +124,7 @@ function parameters(request: ChargeRequest, amount: number): Stripe.PaymentInten
   };
 }
 
-/** Calls after, and before, a charge. */
+/** Calls besides the charge: the method that it needs first, and the cancellation or refund that may follow. */
 function stripeChanges(
   stripe: Stripe,
   { timeoutMs }: { timeoutMs: number },
