@@ -3,6 +3,7 @@ import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import type { InvoiceStatus } from '../../src/invoice/invoiceStatus.ts';
 import type { EventHint } from '../../src/paying/paymentProvider.ts';
+import { metric } from '../../src/platform/appMetrics.ts';
 import { stripeClient } from '../../src/stripe/stripeClient.ts';
 import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { NotNow } from '../../src/workItems/nextTry.ts';
@@ -105,6 +106,9 @@ describe('what a hint is worth', () => {
     expect(amountMinor).toBeGreaterThan(5);
     const ordered = await invoice.ordered();
     expect(ordered.toSorted()).toEqual(['invoice.disputed', 'invoice.paid', 'invoice.refunded', 'receipt']);
+    expect(app.telemetry.reports.filter(({ name }) => name === metric.invoiceDisputed)).toMatchObject([
+      { attributes: { kind: 'disputed' } },
+    ]);
   });
 
   test('a refund before the settlement waits for it', async () => {

@@ -184,11 +184,16 @@ describe('the list of events', () => {
   test.each([
     ['the provider refuses the key', { kind: 'unknown', message: '401' }],
     ['the provider has had too many calls', { kind: 'rateLimited', overRate: true, message: '429' }],
-  ] as const)('is read later if %s: the cursor stays', async (_, answer) => {
+  ] as const)('is read later if %s: the cursor stays, and it is counted', async (_, answer) => {
     const cursor = memoryCursor(start / 1000);
-    const { tick } = reader({ cursor, events: { list: async () => answer } });
+    const telemetry = recordedTelemetry();
+    const instance = anInstance({ clock, telemetry });
+    const { tick } = reader({ cursor, instance, events: { list: async () => answer } });
     expect(await tick()).toEqual({ queued: 0, notListed: answer.message });
     expect(cursor.at).toBe(start / 1000);
+    expect(telemetry.reports).toContainEqual(
+      expect.objectContaining({ name: metric.paymentEvent, attributes: { outcome: 'notListed' } }),
+    );
   });
 
   test('stays unread while the queue takes nothing', async () => {
