@@ -45,22 +45,11 @@ export function restoreDatabase(fleet: Fleet, backMs: number): void {
 
   /** As scripts/afterRestore.ts does, with `--apply`. */
   async function afterRestore() {
-    const invoices = memoryInvoiceStore(world.documents, { clock, shards: fleet.shards });
     const since = time - beforeMs;
-    let invoicesLeft = 0;
-    const settling = settleRestored({
-      stripe: stripeView(world.provider),
-      invoices,
-      since,
-      now: timeline.now,
-      apply: true,
-      deployment: 'simulated',
-    });
-    for await (const { finding } of settling)
-      if (finding === 'again' || finding === 'missing') invoicesLeft++;
+    const from = new Date(since).toISOString();
     return {
-      invoicesLeft,
-      lost: await changesLost(world.journal.lines, invoices, new Date(since).toISOString()),
+      invoicesLeft: await settlePayments(fleet, since),
+      lost: await changesLost(world.journal.lines, invoicesOf(fleet), from),
     };
   }
 
@@ -105,5 +94,34 @@ export function restoreDatabase(fleet: Fleet, backMs: number): void {
   }
 }
 
-/** The check runs on a person's machine, whose clock is right. Nothing in it waits. */
+/**
+ * A queue has lost what it had acknowledged, the events of the provider among it: people run the same check on the database that
+ * they have, once nothing is paid (docs/second-region.md).
+ */
+export async function checkAfterLoss(fleet: Fleet, startedAt: number): Promise<void> {
+  const invoicesLeft = await withoutTimers(() => settlePayments(fleet, startedAt - beforeMs));
+  fleet.note('a person', `checks what a queue has lost: ${invoicesLeft} to run again`);
+}
+
+/** Records what the provider has, with `--apply`. Resolves with the number of invoices that are to be run again. */
+async function settlePayments(fleet: Fleet, since: number): Promise<number> {
+  const { provider, timeline } = fleet.world;
+  let left = 0;
+  const settling = settleRestored({
+    stripe: stripeView(provider),
+    invoices: invoicesOf(fleet),
+    since,
+    now: timeline.now,
+    apply: true,
+    deployment: 'simulated',
+  });
+  for await (const { finding } of settling) if (finding === 'again' || finding === 'missing') left++;
+  return left;
+}
+
+/** They run on a person's machine, whose clock is right. Nothing in it waits. */
 const clock = systemClock;
+
+function invoicesOf({ world, shards }: Fleet) {
+  return memoryInvoiceStore(world.documents, { clock, shards });
+}

@@ -12,6 +12,7 @@ import { applyFaults } from './apply.ts';
 import { createFleet, type FleetParts } from './fleet.ts';
 import type { Host } from './host.ts';
 import { advisedBy, aRequest, press } from './operators.ts';
+import { checkAfterLoss } from './restore.ts';
 import { timerNames } from './timers.ts';
 
 /**
@@ -65,6 +66,7 @@ export function createStory(parts: FleetParts) {
         case 'gauges': {
           checkAlerts(stateOf(), report);
           stage = 'redriving';
+          if (world.lostWork.size > 0) void checkAfterLoss(fleet, startedAt);
           const ids = [
             ...world.queues.commands.deadLetters.map(({ id }) => id),
             ...world.poison.all().flatMap(({ id, status }) => (status === 'poison' ? [id] : [])),

@@ -85,7 +85,7 @@ function checkOutcome(invoice: InvoiceDocument, { world, told }: EndState, repor
   if (
     paid !== undefined &&
     status !== 'paid' &&
-    !(status === 'parked' && (wasTouched || isExcused(world, id))) &&
+    !(status === 'parked' && wasTouched) &&
     !isVoidedUntold(paid, { status, told })
   )
     report('paid means paid', `${paid.id} has succeeded, and it is ${status} (${reason})`, id);
@@ -103,19 +103,22 @@ function isVoidedUntold(
 
 /** Payments of others that the app was told of: the invoice names each, and is paid by it or by its own charge. */
 function checkOthers(invoice: InvoiceDocument, { world, told }: EndState, report: Report): void {
-  if (!told || isExcused(world, invoice.id)) return;
+  if (!told) return;
   const { id, status, payment, timeline } = invoice;
   const others = world.provider
     .paymentsOf(id)
     .filter((one) => one.by !== 'app' && one.id !== payment.id && holdsMoney(one));
   for (const other of others) {
     const entries = timeline.filter(({ paymentId }) => paymentId === other.id);
-    if (timeline.length < maybeCut && entries.length === 0)
+    const whose = whoseIs(other, invoice);
+    // What after-restore finds instead of a lost event it writes down if it is about this invoice; of others it tells people only.
+    const isTold = whose === 'foreign' && world.lostWork.has(other.id);
+    if (timeline.length < maybeCut && entries.length === 0 && !isTold)
       report('second payments are seen', `${other.id} by ${other.by} holds money, and it is ${status}`, id);
     const said = entries.filter(({ what }) => what === 'payment of somebody else');
     if (said.length > 1)
       report('second payments are seen', `it says ${said.length} times so of ${other.id}`, id);
-    if (whoseIs(other, invoice) === 'ours' && status !== 'paid' && status !== 'parked')
+    if (whose === 'ours' && status !== 'paid' && status !== 'parked')
       report('paid means paid', `${other.id} by ${other.by} has succeeded, and it is ${status}`, id);
   }
 }
@@ -131,7 +134,7 @@ export function checkWaysOut({ world, invoices, told }: Omit<EndState, 'summary'
       if (its === 'requested') report('has a way out', `refund ${refundId} is still requested`, id);
     const own = world.provider.payments.get(invoice.payment.id ?? '');
     const gone = own?.refunds.filter(isGoneOrGoing).reduce((sum, one) => sum + one.amountMinor, 0) ?? 0;
-    if (told && !isExcused(world, id) && gone !== refundedMinor)
+    if (told && gone !== refundedMinor)
       report('reversals are known', `${gone} went back, and ${refundedMinor} on the invoice`, id);
     const counts = ({ by }: LedgerPayment) => by === 'app' || told;
     const ours = world.provider
@@ -140,11 +143,6 @@ export function checkWaysOut({ world, invoices, told }: Omit<EndState, 'summary'
     if (ours !== undefined && status !== 'paid' && !isVoidedUntold(ours, { status, told }))
       report('paid means paid', `${ours.id} by ${ours.by} holds its money, and it is ${status}`, id);
   }
-}
-
-/** A queue has lost work about this invoice or its payments: what it would have done may be missing. */
-function isExcused(world: World, id: string): boolean {
-  return world.lostWork.has(id) || world.provider.paymentsOf(id).some((one) => world.lostWork.has(one.id));
 }
 
 function checkClaims(invoices: readonly InvoiceDocument[], report: Report): void {
@@ -187,7 +185,8 @@ function checkNotifications(
   const own = world.provider.paymentsOf(id).find((one) => one.id === payment.id);
   const wasReversed = own !== undefined && (own.refunds.length > 0 || own.disputes.length > 0);
   for (const [what, type] of Object.entries(announced)) {
-    const ends = timeline.filter((entry) => entry.what === what).length;
+    // What people find after a queue was lost is not announced: it was long ago.
+    const ends = timeline.filter((entry) => entry.what === what && entry.by !== 'after-restore').length;
     const ids = new Set(
       world.notifications.filter((one) => one.invoiceId === id && one.type === type).map((one) => one.id),
     );
@@ -201,7 +200,7 @@ function checkReversals(state: EndState, report: Report): void {
   const { world, invoices } = state;
   for (const { id, reversals, payment } of invoices) {
     const own = world.provider.payments.get(payment.id ?? '');
-    if (own !== undefined && state.told && !isExcused(world, id)) {
+    if (own !== undefined && state.told) {
       const { refunds = [], disputes = [] } = reversals ?? {};
       const said = new Map<string, string>([
         ...refunds.map((one) => [one.providerId ?? '', one.status] as const),
@@ -231,7 +230,7 @@ function checkReversals(state: EndState, report: Report): void {
       const agrees = seen === undefined ? refund.status === 'failed' : refund.status === seen.status;
       // A person has been asked if it was made by hand.
       if (refund.mayBe !== undefined) continue;
-      if (refund.status === 'requested' || (state.told && !isExcused(world, id) && !agrees))
+      if (refund.status === 'requested' || (state.told && !agrees))
         report('refunded once', `refund ${refund.id} is ${refund.status}, at the provider ${says}`, id);
     }
   }
