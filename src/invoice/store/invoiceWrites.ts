@@ -217,7 +217,8 @@ export function startWrites(store: {
       },
     };
     try {
-      await writeUntilClear(store, write, patience.brief);
+      // Another delivery may take one after the other meanwhile: each refusal drops what it has taken.
+      await writeUntilClear(store, write, { ...patience.brief, tries: held.length + 1 });
     } catch (error) {
       if (!(error instanceof StoreAway)) throw error;
     }

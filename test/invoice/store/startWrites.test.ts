@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { NoClearAnswer, StoreAway } from '../../../src/documents/documentStore.ts';
+import type { Invoice } from '../../../src/invoice/invoice.ts';
 import type { ToStart } from '../../../src/invoice/invoiceChange.ts';
 import { startWrites } from '../../../src/invoice/store/invoiceWrites.ts';
 import { leapingClock } from '../../../src/testing/leapingClock.ts';
@@ -39,6 +40,27 @@ test('one that was to call again leaves what an earlier delivery may have charge
     { attempts: 2, claim: { phase: 'calling', attempt: 2 } },
     { attempts: 1, claim: { phase: 'calling', attempt: 1 } },
   ]);
+});
+
+test('what is taken back is, however often another delivery takes one of the others first', async () => {
+  const ids = ['inv-1', 'inv-2', 'inv-3', 'inv-4'];
+  const taken = ['inv-1', 'inv-2', 'inv-3'];
+  let isBack = false;
+  const documents = memoryDocuments({
+    fault() {
+      const id = isBack ? taken.shift() : undefined;
+      if (id !== undefined) documents.store(aClaimedInvoice({ id, attempts: 2 }, { phase: 'calling' }));
+      return undefined;
+    },
+  });
+  for (const id of ids) documents.store(aClaimedInvoice({ id }, { phase: 'claimed' }));
+  const { start, giveBack } = startWrites({ documents, clock: leapingClock() });
+  const invoices = ids.map((invoiceId) => ({ invoiceId }));
+  const started = await start({ shard: '00', batchId: 'b1', invoices, staleAfterMs: 300_000, by: 'host-b' });
+  isBack = true;
+  await giveBack({ ...started, shard: '00' });
+  const phases = ((await documents.read('00', ids)) as Invoice[]).map(({ claim }) => claim?.phase);
+  expect(phases).toEqual(['calling', 'calling', 'calling', 'claimed']);
 });
 
 test.for([

@@ -1,4 +1,5 @@
 import { receiptName } from '../../../src/after/receipts.ts';
+import { refundStageName } from '../../../src/after/record.ts';
 import { invoiceStatuses } from '../../../src/invoice/invoiceStatus.ts';
 import type { Reversals } from '../../../src/invoice/reversals.ts';
 import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
@@ -86,19 +87,24 @@ function checkOutcome(invoice: InvoiceDocument, { world, told }: EndState, repor
     paid !== undefined &&
     status !== 'paid' &&
     !(status === 'parked' && wasTouched) &&
-    !isVoidedUntold(paid, { status, told })
+    !isVoidedUntold(paid, { ...invoice, told })
   )
     report('paid means paid', `${paid.id} has succeeded, and it is ${status} (${reason})`, id);
   if (status === 'claimed' || status === 'processing') report('ends', `it is still ${status}`, id);
   if (status === 'pending') report('ends', `it is still pending, actionable at ${invoice.actionableAt}`, id);
 }
 
-/** True if all of the money may have gone back when a person voided the invoice, and no event says that some has come back since. */
+/**
+ * True if a person voided it after the provider had said that all of the money has gone back, and no event can say that some has
+ * come back since.
+ */
 function isVoidedUntold(
-  { refunds, disputes }: LedgerPayment,
-  { status, told }: { status: InvoiceDocument['status']; told: boolean },
+  { amountMinor, refunds, disputes }: LedgerPayment,
+  { status, timeline, told }: Pick<InvoiceDocument, 'status' | 'timeline'> & { told: boolean },
 ): boolean {
-  return status === 'voided' && !told && refunds.length + disputes.length > 0;
+  const wasAsked = timeline.findLast(({ what }) => what === 'voided')?.check !== undefined;
+  const gone = [...refunds, ...disputes].reduce((sum, one) => sum + one.amountMinor, 0);
+  return status === 'voided' && !told && wasAsked && gone >= amountMinor;
 }
 
 /** Payments of others that the app was told of: the invoice names each, and is paid by it or by its own charge. */
@@ -140,7 +146,7 @@ export function checkWaysOut({ world, invoices, told }: Omit<EndState, 'summary'
     const ours = world.provider
       .paymentsOf(id)
       .find((one) => counts(one) && mayHoldMoney(one) && whoseIs(one, invoice) === 'ours');
-    if (ours !== undefined && status !== 'paid' && !isVoidedUntold(ours, { status, told }))
+    if (ours !== undefined && status !== 'paid' && !isVoidedUntold(ours, { ...invoice, told }))
       report('paid means paid', `${ours.id} by ${ours.by} holds its money, and it is ${status}`, id);
   }
 }
@@ -240,7 +246,7 @@ function cameToNothing({ status }: { status: string }): boolean {
   return status === 'failed' || status === 'canceled' || status === 'won';
 }
 
-function checkMessages({ world, messages, newer }: EndState, report: Report): void {
+function checkMessages({ world, invoices, messages, newer }: EndState, report: Report): void {
   if (newer.taken < newer.sent - world.lostOfNewer)
     report('nothing lost', `${newer.sent} messages of a newer release, ${newer.taken} left for it`);
   for (const { id, status, lastError, nextAttemptAt } of messages) {
@@ -257,11 +263,21 @@ function checkMessages({ world, messages, newer }: EndState, report: Report): vo
       report('nothing lost', `given up for good: ${text}`);
   for (const { id, reason } of commands.deadLetters)
     report('nothing lost', `${id} is a dead letter: ${reason}`);
-  for (const { id, reason } of world.poison.all().filter(({ status }) => status === 'poison')) {
-    // A restored database has forgotten what this order is about: a person decides.
-    if (world.isRestored && reason.endsWith('the refund is not requested here')) continue;
-    report('nothing lost', `${id} is poison: ${reason}`);
+  for (const { id, text, reason } of world.poison.all().filter(({ status }) => status === 'poison')) {
+    // The order has outlived the request, which a restored database has forgotten: a person decides.
+    const isForgotten = world.isRestored && !isRequested(text, invoices);
+    if (!isForgotten) report('nothing lost', `${id} is poison: ${reason}`);
   }
+}
+
+/** False for the order of a refund that its invoice knows nothing of. */
+function isRequested(text: string, invoices: readonly InvoiceDocument[]): boolean {
+  return workItemsOf(text).some((item) => {
+    if (item?.stage !== refundStageName) return true;
+    const { refundId } = item.input as { refundId: string };
+    const { reversals } = invoices.find(({ id }) => id === item.resourceId) ?? {};
+    return reversals?.refunds.some(({ id }) => id === refundId) === true;
+  });
 }
 
 /** The work items of a message; undefined for what is none. */

@@ -245,19 +245,15 @@ export function createStepChecks(parts: {
   }
 
   function newKey({ id, payment, status, timeline }: InvoiceDocument): void {
-    const last = timeline.at(-1);
     const alive = parts
       .provider()
       .paymentsOf(id)
-      .find((one) => isOfApp(one) && mayHoldMoney(one));
-    // Parked with that payment named: a retry asks about it first.
-    const isNamed = status === 'parked' && last?.paymentId === alive?.id;
-    if (alive !== undefined && !isNamed)
-      report(
-        'key after decline',
-        `key ${payment.keyNumber}, while ${alive.id} is ${alive.progress.kind}`,
-        id,
-      );
+      .filter((one) => isOfApp(one) && mayHoldMoney(one));
+    for (const one of alive) {
+      // A failed payment that somebody has confirmed meanwhile: it is parked with that one named, and a retry asks about it first.
+      if (status === 'parked' && timeline.at(-1)?.paymentId === one.id) continue;
+      report('key after decline', `key ${payment.keyNumber}, while ${one.id} is ${one.progress.kind}`, id);
+    }
   }
 
   function written(
