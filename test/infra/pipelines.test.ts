@@ -168,7 +168,7 @@ test('azd checks the key before it creates anything, and the deployment after it
     preprovision: 'npm ci && npm run check-key -- --azd',
     postprovision: 'npm run check-key -- --forget',
     postdeploy: 'npm run verify-deployment',
-    prepackage: 'npm ci && npm run package',
+    prepackage: 'npm run package',
   });
   // It asks for the key.
   expect(allHooks.preprovision?.posix.interactive).toBe(true);
