@@ -136,6 +136,13 @@ test('deployments sign in with OIDC', () => {
         expect(permissions).toMatchObject({ 'id-token': 'write' });
 });
 
+test('the check of a deployment asks for its tokens right after a sign-in, which is good for new ones for five minutes', () => {
+  const steps = workflows.find(({ file }) => file === 'deploy.yml')?.jobs.deploy?.steps ?? [];
+  const check = steps.findIndex(({ run }) => run === 'npm run verify-deployment');
+  const signIns = steps.filter(({ uses }) => uses?.startsWith('azure/login@'));
+  expect(signIns).toEqual([steps[check - 1], steps[check - 1]]);
+});
+
 test('a job that may become an identity of Azure runs no code of development dependencies, and no install script', () => {
   for (const { jobs } of workflows) {
     for (const { steps, permissions = {} } of Object.values(jobs)) {
@@ -210,7 +217,7 @@ test('the Deploy workflow checks the key before it creates anything, and the dep
   expect(at('npm run check-key')).toBeGreaterThan(-1);
   expect(at('az deployment sub create')).toBeGreaterThan(at('npm run check-key'));
   expect(at('npm run verify-deployment')).toBe(steps.length - 1);
-  expect(at('config-zip')).toBe(steps.length - 2);
+  expect(at('config-zip')).toBe(steps.length - 3);
 });
 
 test('azd deploys the output of npm run package, to the app that infra/ tags', () => {

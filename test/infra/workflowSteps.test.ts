@@ -80,6 +80,7 @@ describeWith({ ...programs, sha256sum: findProgram('sha256sum') }, 'deploy.yml d
   const outputs = {
     AZURE_FUNCTION_APP_NAME: { type: 'String', value: 'func-payonce' },
     AZURE_RESOURCE_GROUP: { type: 'String', value: 'rg-payonce' },
+    KEY_VAULT_NAME: { type: 'String', value: 'kv-payonce' },
     OPS_ADDRESS: { type: 'String', value: 'https://func-payonce.azurewebsites.net/api/ops' },
   };
   const deployment = 'az deployment sub create';
@@ -104,6 +105,7 @@ describeWith({ ...programs, sha256sum: findProgram('sha256sum') }, 'deploy.yml d
       AZURE_SUBSCRIPTION_ID: 'AZURE_SUBSCRIPTION_ID',
       AZURE_FUNCTION_APP_NAME: 'func-payonce',
       AZURE_RESOURCE_GROUP: 'rg-payonce',
+      KEY_VAULT_NAME: 'kv-payonce',
       OPS_ADDRESS: 'https://func-payonce.azurewebsites.net/api/ops',
     });
     // Every parameter of the template comes from a variable of the environment.
