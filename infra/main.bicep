@@ -28,8 +28,15 @@ param notifyWebhookUrl string = ''
 @secure()
 param notifyWebhookSecret string = ''
 
-@description('Email address for alerts. Empty: alerts appear only in the portal.')
+@description('Email addresses for alerts, comma-separated. Empty: alerts appear only in the portal.')
 param alertEmail string = ''
+
+@description('Webhooks for alerts, comma-separated: what Teams, PagerDuty or a chat gives you for them. Empty: none.')
+@secure()
+param alertWebhooks string = ''
+
+@description('Until then alerts are shown and nobody is told (2026-12-01T14:00:00Z): for a first deployment, or maintenance. Empty, or past: everybody is told.')
+param alertsQuietUntil string = ''
 
 @description('True: data services are reachable only through private endpoints, and Service Bus is Premium. Cannot be changed after the first deployment.')
 param privateNetworking bool = false
@@ -312,6 +319,8 @@ module alerts 'modules/alerts.bicep' = {
     applicationInsightsId: monitoring.outputs.applicationInsightsId
     serviceBusId: serviceBus.outputs.id
     alertEmail: alertEmail
+    alertWebhooks: alertWebhooks
+    quietUntil: alertsQuietUntil
     invoiceIntervalSeconds: invoiceIntervalSeconds
     shardGroups: shardGroups
     lockContentionThreshold: lockContentionThreshold

@@ -34,6 +34,8 @@ param notifyWebhookSecret = readEnvironmentVariable('NOTIFY_WEBHOOK_SECRET', '')
 param stripeWebhook = readEnvironmentVariable('PAYONCE_STRIPE_WEBHOOK', '') == 'true'
 param notifyWebhookUrl = readEnvironmentVariable('PAYONCE_NOTIFY_WEBHOOK_URL', '')
 param alertEmail = readEnvironmentVariable('PAYONCE_ALERT_EMAIL', '')
+param alertWebhooks = readEnvironmentVariable('PAYONCE_ALERT_WEBHOOKS', '')
+param alertsQuietUntil = readEnvironmentVariable('PAYONCE_ALERTS_QUIET_UNTIL', '')
 
 // Fixed at the first deployment: Azure cannot change them later, and the app depends on the number of shards.
 // docs/deploy.md lists what may still change of storageSku and cosmosAutoscaleMaxRu.

@@ -43,6 +43,15 @@ export function evaluate(
       return parts(node).map((part) => inner(part));
     case 'object':
       return Object.fromEntries([...propertiesOf(node)].map(([name, value]) => [name, inner(value)]));
+    case 'for_statement': {
+      const [variables, list, body] = parts(node);
+      const elements = inner(list);
+      if (variables === undefined || !Array.isArray(elements)) return new Unknown(node.text);
+      const [element, index] = variables.type === 'for_loop_parameters' ? parts(variables) : [variables];
+      return elements.map((value, position) =>
+        inner(body, new Map([...local, [element?.text ?? '', value], [index?.text ?? '', position]])),
+      );
+    }
     case 'parenthesized_expression':
       return inner(parts(node)[0]);
     case 'identifier':
@@ -113,6 +122,7 @@ function binary(node: Node, inner: (child: Node | null) => Value): Value {
   if (operator === '+') return left + right;
   if (operator === '-') return left - right;
   if (operator === '>=') return left >= right;
+  if (operator === '>') return left > right;
   return new Unknown(node.text);
 }
 
@@ -131,6 +141,7 @@ function call(
   if (name === 'readEnvironmentVariable' && typeof value === 'string')
     return given[`$${value}`] ?? (second === undefined ? '' : inner(second));
   if (name === 'int' && typeof value === 'string') return Number(value);
+  if (name === 'dateTimeToEpoch' && typeof value === 'string') return Date.parse(value) / 1000;
   if (name === 'split' && typeof value === 'string') return value.split(',');
   if (name === 'string') return typeof value === 'string' ? value : JSON.stringify(value);
   if (name === 'empty') return Object.keys(value ?? {}).length === 0;
