@@ -122,6 +122,9 @@ param outboxSchedule string = '*/30 * * * * *'
 @description('True: the app neither claims nor charges, not even in manual runs. Everything else keeps running. For a restore.')
 param paymentsPaused bool = false
 
+@description('False: the deployment assigns no Azure roles, which takes Owner or User Access Administrator. The output ROLE_ASSIGNMENTS has them.')
+param roleAssignments bool = true
+
 @description('True: the database and the storage account cannot be deleted until their locks are removed.')
 param resourceLocks bool = true
 
@@ -138,15 +141,18 @@ param developerPrincipalId string = ''
 @description('Alert threshold: failed attempts to take a held lease within 15 minutes.')
 param lockContentionThreshold int = 200
 
-var token = toLower(uniqueString(subscription().id, environmentName, location))
+// One environment in one region is one set of names, however they are spelled: `Test` and `test`, `West Europe` and `westeurope`.
+var environmentKey = toLower(environmentName)
+var region = toLower(replace(location, ' ', ''))
+var token = toLower(uniqueString(subscription().id, environmentKey, region))
 var tags = {
   app: 'payonce'
   'azd-env-name': environmentName
 }
 
 resource group 'Microsoft.Resources/resourceGroups@2025-04-01' = {
-  name: 'rg-payonce-${environmentName}'
-  location: location
+  name: 'rg-payonce-${environmentKey}'
+  location: region
   tags: tags
 }
 
@@ -155,7 +161,7 @@ module identity 'modules/identity.bicep' = {
   scope: group
   params: {
     name: 'id-payonce-${token}'
-    location: location
+    location: region
     tags: tags
   }
 }
@@ -166,7 +172,7 @@ module packageIdentity 'modules/identity.bicep' = {
   scope: group
   params: {
     name: 'id-payonce-package-${token}'
-    location: location
+    location: region
     tags: tags
   }
 }
@@ -176,7 +182,7 @@ module network 'modules/network.bicep' = if (privateNetworking) {
   scope: group
   params: {
     name: 'vnet-payonce-${token}'
-    location: location
+    location: region
     tags: tags
   }
 }
@@ -186,8 +192,9 @@ module monitoring 'modules/monitoring.bicep' = {
   scope: group
   params: {
     token: token
-    location: location
+    location: region
     tags: tags
+    assignRoles: roleAssignments
     appPrincipalId: identity.outputs.principalId
   }
 }
@@ -197,10 +204,11 @@ module storage 'modules/storage.bicep' = {
   scope: group
   params: {
     name: 'stpayonce${token}'
-    location: location
+    location: region
     tags: tags
     sku: storageSku
     locked: resourceLocks
+    assignRoles: roleAssignments
     appPrincipalId: identity.outputs.principalId
     packagePrincipalId: packageIdentity.outputs.principalId
     privateNetworking: privateNetworking
@@ -212,7 +220,7 @@ module cosmos 'modules/cosmos.bicep' = {
   scope: group
   params: {
     name: empty(cosmosAccountName) ? 'cosmos-payonce-${token}' : cosmosAccountName
-    location: location
+    location: region
     tags: tags
     appPrincipalId: identity.outputs.principalId
     autoscaleMaxRu: cosmosAutoscaleMaxRu
@@ -228,8 +236,9 @@ module serviceBus 'modules/serviceBus.bicep' = {
   scope: group
   params: {
     name: 'sb-payonce-${token}'
-    location: location
+    location: region
     tags: tags
+    assignRoles: roleAssignments
     appPrincipalId: identity.outputs.principalId
     privateNetworking: privateNetworking
   }
@@ -240,8 +249,9 @@ module keyVault 'modules/keyVault.bicep' = {
   scope: group
   params: {
     name: 'kv-${token}'
-    location: location
+    location: region
     tags: tags
+    assignRoles: roleAssignments
     appPrincipalId: identity.outputs.principalId
     workspaceId: monitoring.outputs.workspaceId
     stripeSecretKey: stripeSecretKey
@@ -255,7 +265,7 @@ module privateEndpoints 'modules/privateEndpoints.bicep' = if (privateNetworking
   name: 'private-endpoints'
   scope: group
   params: {
-    location: location
+    location: region
     tags: tags
     networkId: network!.outputs.id
     subnetId: network!.outputs.endpointSubnetId
@@ -272,7 +282,7 @@ module functionApp 'modules/functionApp.bicep' = {
   params: {
     name: 'func-payonce-${token}'
     planName: 'plan-payonce-${token}'
-    location: location
+    location: region
     tags: tags
     identityId: identity.outputs.id
     identityClientId: identity.outputs.clientId
@@ -314,7 +324,7 @@ module alerts 'modules/alerts.bicep' = {
   name: 'alerts'
   scope: group
   params: {
-    location: location
+    location: region
     tags: tags
     applicationInsightsId: monitoring.outputs.applicationInsightsId
     serviceBusId: serviceBus.outputs.id
@@ -339,7 +349,7 @@ module budget 'modules/budget.bicep' = if (monthlyBudget > 0) {
   }
 }
 
-module developer 'modules/developer.bicep' = if (!empty(developerPrincipalId)) {
+module developer 'modules/developer.bicep' = if (!empty(developerPrincipalId) && roleAssignments) {
   name: 'developer'
   scope: group
   params: {
@@ -354,7 +364,7 @@ module workbook 'modules/workbook.bicep' = {
   name: 'workbook'
   scope: group
   params: {
-    location: location
+    location: region
     tags: tags
     applicationInsightsId: monitoring.outputs.applicationInsightsId
   }
@@ -369,3 +379,7 @@ output OPS_ADDRESS string = 'https://${functionApp.outputs.hostName}/api'
 output KEY_VAULT_NAME string = keyVault.outputs.name
 output COSMOS_ENDPOINT string = cosmos.outputs.endpoint
 output SERVICE_BUS_HOST string = serviceBus.outputs.host
+@description('The roles that somebody else has to assign, with roleAssignments false: role, principalId, scope and condition of each.')
+output ROLE_ASSIGNMENTS array = roleAssignments
+  ? []
+  : concat(storage.outputs.assignments, serviceBus.outputs.assignments, keyVault.outputs.assignments, monitoring.outputs.assignments)

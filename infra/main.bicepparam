@@ -67,6 +67,7 @@ param locks = !empty(given.locks) ? given.locks : 'blob'
 param invoiceSchedule = !empty(given.invoiceSchedule) ? given.invoiceSchedule : '0 */5 * * * *'
 param invoiceIntervalSeconds = empty(given.invoiceIntervalSeconds) ? 300 : int(given.invoiceIntervalSeconds)
 param outboxSchedule = !empty(given.outboxSchedule) ? given.outboxSchedule : '*/30 * * * * *'
+param roleAssignments = readEnvironmentVariable('PAYONCE_ROLE_ASSIGNMENTS', '') != 'false'
 param resourceLocks = readEnvironmentVariable('PAYONCE_RESOURCE_LOCKS', '') != 'false'
 param monthlyBudget = empty(given.monthlyBudget) ? 0 : int(given.monthlyBudget)
 param budgetStart = readEnvironmentVariable('PAYONCE_BUDGET_START', '')

@@ -8,6 +8,8 @@ param appPrincipalId string
 param packagePrincipalId string
 param privateNetworking bool
 param locked bool
+@description('False: the deployment assigns no Azure roles. Whoever may do so assigns those of the output instead.')
+param assignRoles bool
 
 var blobContainers = [
   'locks'
@@ -232,7 +234,7 @@ var roles = [
 ]
 
 resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
-  for role in roles: {
+  for role in roles: if (assignRoles) {
     name: guid(account.id, appPrincipalId, role.id)
     scope: account
     properties: {
@@ -260,7 +262,7 @@ var packageRoles = [
 ]
 
 resource packageRoleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
-  for role in packageRoles: {
+  for role in packageRoles: if (assignRoles) {
     name: guid(packages.id, packagePrincipalId, role.id)
     scope: packages
     properties: {
@@ -288,3 +290,8 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = if (locked) {
 output id string = account.id
 output name string = account.name
 output packageContainerUrl string = '${account.properties.primaryEndpoints.blob}packages'
+@description('The Azure roles that this module assigns, or would.')
+output assignments array = concat(
+  map(roles, role => { role: role.name, principalId: appPrincipalId, scope: account.id, condition: role.condition }),
+  map(packageRoles, role => { role: role.name, principalId: packagePrincipalId, scope: packages.id, condition: '' })
+)

@@ -6,11 +6,11 @@
 // Environment variables, which azd sets and deploy.yml passes: AZURE_SUBSCRIPTION_ID, AZURE_RESOURCE_GROUP,
 // AZURE_FUNCTION_APP_NAME, KEY_VAULT_NAME, OPS_ADDRESS; and as for the deployment PAYONCE_INVOICE_INTERVAL_SECONDS,
 // PAYONCE_PAYMENTS_PAUSED and PAYONCE_OPS_CLIENT_ID. Signs in as azd or az is signed in.
-import { AzureCliCredential, AzureDeveloperCliCredential, ChainedTokenCredential } from '@azure/identity';
 import { z } from 'zod';
 import { systemClock } from '../../src/platform/clock.ts';
 import { errorText } from '../../src/platform/errorText.ts';
 import { deployedApp } from './deployedApp.ts';
+import { resourceManager } from './resourceManager.ts';
 import { verifyDeployment } from './verify.ts';
 
 const name = z.string({ error: 'is missing: expected an output of the deployment' }).min(1);
@@ -35,15 +35,12 @@ if (!read.success) {
   process.exit(2);
 }
 const env = read.data;
-const credential = new ChainedTokenCredential(new AzureDeveloperCliCredential(), new AzureCliCredential());
-const tokenFor = (scope: string) => async () =>
-  env.AZURE_RESOURCE_MANAGER === undefined ? (await credential.getToken(scope)).token : 'stand-in';
-const armToken = tokenFor('https://management.azure.com/.default');
+const arm = resourceManager(env.AZURE_RESOURCE_MANAGER);
 const opsToken =
-  env.PAYONCE_OPS_CLIENT_ID === '' ? undefined : tokenFor(`api://${env.PAYONCE_OPS_CLIENT_ID}/.default`);
+  env.PAYONCE_OPS_CLIENT_ID === '' ? undefined : arm.tokenFor(`api://${env.PAYONCE_OPS_CLIENT_ID}/.default`);
 // Both now: the sign-in of a pipeline can be exchanged for tokens for five minutes. az and azd keep what they have got.
 try {
-  await armToken();
+  await arm.token();
   await opsToken?.();
 } catch (error) {
   console.error(`no token: ${errorText(error)}\nSign in with az login or azd auth login.`);
@@ -55,8 +52,8 @@ const app = deployedApp({
   resourceId: `${group}/providers/Microsoft.Web/sites/${env.AZURE_FUNCTION_APP_NAME}`,
   vaultId: `${group}/providers/Microsoft.KeyVault/vaults/${env.KEY_VAULT_NAME}`,
   ops: env.OPS_ADDRESS,
-  arm: env.AZURE_RESOURCE_MANAGER ?? 'https://management.azure.com',
-  armToken,
+  arm: arm.address,
+  armToken: arm.token,
   ...(opsToken === undefined ? {} : { opsToken }),
 });
 const verdict = await verifyDeployment(app, {

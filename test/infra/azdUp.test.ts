@@ -19,6 +19,7 @@ describeWith({ sh: findProgram('sh'), seq: findProgram('seq') }, 'azd up', () =>
       expect(failed).toEqual([]);
       expect(called).toEqual([
         'npm ci',
+        'npm run check-target -- --azd',
         'npm run check-key -- --azd',
         'npm run check-key -- --forget',
         'npm run package',

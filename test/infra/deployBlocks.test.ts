@@ -58,7 +58,7 @@ async function runBlock(text: string, given: readonly string[]) {
         `{ printf '%s' '${name}'; printf '\\037%s' "$@"; printf '\\036'; } >> ${calls}`,
         // Some programs are given a document on their standard input.
         `case "$*" in *'--input -'*) { printf 'stdin\\037'; cat; printf '\\036'; } >> ${calls};; esac`,
-        'echo 42',
+        `case "$*" in *'-o json'*) echo '[{"role":"A role","principalId":"1","scope":"/s","condition":""}]';; *) echo 42;; esac`,
       ];
       writeFileSync(join(bin, name), `${lines.join('\n')}\n`);
       chmodSync(join(bin, name), 0o755);

@@ -191,7 +191,7 @@ const allHooks = { ...azd.hooks, ...azd.services.payonce.hooks };
 
 test('azd checks the key before it creates anything, and the deployment after it', () => {
   expect(Object.fromEntries(Object.entries(allHooks).map(([name, { posix }]) => [name, posix.run]))).toEqual({
-    preprovision: 'npm ci && npm run check-key -- --azd',
+    preprovision: 'npm ci && npm run check-target -- --azd && npm run check-key -- --azd',
     postprovision: 'npm run check-key -- --forget',
     postdeploy: 'npm run verify-deployment',
     prepackage: 'npm run package',
@@ -206,16 +206,19 @@ test.each(Object.entries(allHooks))(
     expect({ ...windows, shell: 'sh' }).toEqual(posix);
     expect(windows.shell).toBe('pwsh');
     expect(posix.run).toMatch(/^npm [^;|]+$/);
-    const [, script = ''] = /npm run ([\w:-]+)/.exec(posix.run) ?? [];
-    expect(scripts).toHaveProperty([script]);
+    const called = [...posix.run.matchAll(/npm run ([\w:-]+)/g)].map(([, script = '']) => script);
+    expect(called.length).toBeGreaterThan(0);
+    for (const script of called) expect(scripts).toHaveProperty([script]);
   },
 );
 
-test('the Deploy workflow checks the key before it creates anything, and the deployment at its end', () => {
+test('the Deploy workflow checks key and target before it creates anything, and the deployment at its end', () => {
   const steps = workflows.find(({ file }) => file === 'deploy.yml')?.jobs.deploy?.steps ?? [];
   const at = (text: string) => steps.findIndex(({ run = '' }) => run.includes(text));
   expect(at('npm run check-key')).toBeGreaterThan(-1);
+  expect(at('npm run check-target')).toBeGreaterThan(-1);
   expect(at('az deployment sub create')).toBeGreaterThan(at('npm run check-key'));
+  expect(at('az deployment sub create')).toBeGreaterThan(at('npm run check-target'));
   expect(at('npm run verify-deployment')).toBe(steps.length - 1);
   expect(at('config-zip')).toBe(steps.length - 3);
 });

@@ -62,7 +62,7 @@ describe('roles', () => {
     for (const { name, id } of assigned) expect(ofApp.get(name)).toBe(id.replace('<cosmos.id>', ''));
     const { text } = readInfra('main.bicep').root;
     expect(text).toContain(
-      "module developer 'modules/developer.bicep' = if (!empty(developerPrincipalId)) {",
+      "module developer 'modules/developer.bicep' = if (!empty(developerPrincipalId) && roleAssignments) {",
     );
   });
 

@@ -91,6 +91,7 @@ describeWith({ ...programs, sha256sum: findProgram('sha256sum') }, 'deploy.yml d
   const commands = [
     'npm ci --omit=dev --ignore-scripts',
     'npm run check-key',
+    'npm run check-target',
     `${deployment} --name payonce-AZURE_ENV_NAME --location AZURE_LOCATION --template-file infra/main.bicep` +
       ' --parameters infra/main.bicepparam --query properties.outputs --output json',
     'az functionapp deployment source config-zip --name func-payonce --resource-group rg-payonce --src dist/payonce.zip',
@@ -138,14 +139,18 @@ describeWith({ ...programs, sha256sum: findProgram('sha256sum') }, 'deploy.yml d
     expect(called.map(({ command }) => command)).toEqual(commands.slice(0, 1));
   });
 
-  test.each(['npm ci', 'npm run check-key', deployment, 'az functionapp', 'npm run verify-deployment'])(
-    'goes no further if `%s` fails',
-    async (failing) => {
-      const { called, failed } = await runJob(deploy, { ...given, failing });
-      expect(failed).toBeDefined();
-      expect(called.at(-1)?.command.startsWith(failing)).toBe(true);
-    },
-  );
+  test.each([
+    'npm ci',
+    'npm run check-key',
+    'npm run check-target',
+    deployment,
+    'az functionapp',
+    'npm run verify-deployment',
+  ])('goes no further if `%s` fails', async (failing) => {
+    const { called, failed } = await runJob(deploy, { ...given, failing });
+    expect(failed).toBeDefined();
+    expect(called.at(-1)?.command.startsWith(failing)).toBe(true);
+  });
 
   test.each(Object.keys(outputs))('deploys nothing if the resources have no %s', async (missing) => {
     const { [missing]: _, ...rest } = outputs as Record<string, unknown>;

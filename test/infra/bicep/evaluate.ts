@@ -88,6 +88,8 @@ export function evaluate(
 function text(node: Node, inner: (child: Node) => Value): string {
   // Multi-line strings have no interpolation, and drop a line break directly after the opening quotes.
   if (node.text.startsWith("'''")) return node.text.slice(3, -3).replace(/^\r?\n/, '');
+  // White space alone is no part.
+  if (!node.text.includes('${')) return node.text.slice(1, -1);
   return parts(node)
     .map((part) => {
       if (part.type !== 'interpolation') return part.text;
@@ -143,6 +145,7 @@ function call(
   if (name === 'int' && typeof value === 'string') return Number(value);
   if (name === 'dateTimeToEpoch' && typeof value === 'string') return Date.parse(value) / 1000;
   if (name === 'split' && typeof value === 'string') return value.split(',');
+  if (name === 'toLower' && typeof value === 'string') return value.toLowerCase();
   if (name === 'string') return typeof value === 'string' ? value : JSON.stringify(value);
   if (name === 'empty') return Object.keys(value ?? {}).length === 0;
   if (name === 'items' && isRecord(value))
