@@ -41,6 +41,27 @@ param alertsQuietUntil string = ''
 @description('True: data services are reachable only through private endpoints, and Service Bus is Premium. Cannot be changed after the first deployment.')
 param privateNetworking bool = false
 
+@description('With privateNetworking: address space of the network, at least a /23.')
+param networkAddressSpace string = '10.80.0.0/16'
+
+@description('With privateNetworking: id of a subnet of yours for the app, delegated to Microsoft.App/environments. Together with endpointSubnetId. Empty: the deployment creates a network.')
+param appSubnetId string = ''
+
+@description('With privateNetworking: id of a subnet of yours for the private endpoints. Together with appSubnetId.')
+param endpointSubnetId string = ''
+
+@description('With privateNetworking: id of the resource group that has the privatelink zones. "none": a policy registers the endpoints. Empty: the deployment creates the zones.')
+param privateDnsZones string = ''
+
+@description('With privateNetworking, in a network of the deployment: what leaves it has one fixed address, the output EGRESS_ADDRESS.')
+param natGateway bool = false
+
+@description('With privateNetworking: ops, Stripe events and the deployment of code are reachable only through a private endpoint.')
+param privateInbound bool = false
+
+@description('Address ranges (CIDR) that reach the app and its deployment. Empty: all.')
+param allowedAddresses array = []
+
 @description('0: Cosmos DB serverless. Otherwise the autoscale maximum in RU/s (a multiple of 1000). The choice between the two cannot be changed after the first deployment.')
 @minValue(0)
 param cosmosAutoscaleMaxRu int = 0
@@ -145,6 +166,7 @@ param lockContentionThreshold int = 200
 var environmentKey = toLower(environmentName)
 var region = toLower(replace(location, ' ', ''))
 var token = toLower(uniqueString(subscription().id, environmentKey, region))
+var ownNetwork = privateNetworking && empty(endpointSubnetId)
 var tags = {
   app: 'payonce'
   'azd-env-name': environmentName
@@ -177,13 +199,15 @@ module packageIdentity 'modules/identity.bicep' = {
   }
 }
 
-module network 'modules/network.bicep' = if (privateNetworking) {
+module network 'modules/network.bicep' = if (ownNetwork) {
   name: 'network'
   scope: group
   params: {
     name: 'vnet-payonce-${token}'
     location: region
     tags: tags
+    addressSpace: networkAddressSpace
+    natGateway: natGateway
   }
 }
 
@@ -267,12 +291,16 @@ module privateEndpoints 'modules/privateEndpoints.bicep' = if (privateNetworking
   params: {
     location: region
     tags: tags
-    networkId: network!.outputs.id
-    subnetId: network!.outputs.endpointSubnetId
-    storageId: storage.outputs.id
-    cosmosId: cosmos.outputs.id
-    serviceBusId: serviceBus.outputs.id
-    keyVaultId: keyVault.outputs.id
+    subnetId: ownNetwork ? network!.outputs.endpointSubnetId : endpointSubnetId
+    dnsZones: privateDnsZones
+    endpoints: [
+      { name: 'blob', resourceId: storage.outputs.id, subresource: 'blob', zone: 'privatelink.blob.${environment().suffixes.storage}' }
+      { name: 'queue', resourceId: storage.outputs.id, subresource: 'queue', zone: 'privatelink.queue.${environment().suffixes.storage}' }
+      { name: 'table', resourceId: storage.outputs.id, subresource: 'table', zone: 'privatelink.table.${environment().suffixes.storage}' }
+      { name: 'cosmos', resourceId: cosmos.outputs.id, subresource: 'Sql', zone: 'privatelink.documents.azure.com' }
+      { name: 'service-bus', resourceId: serviceBus.outputs.id, subresource: 'namespace', zone: 'privatelink.servicebus.windows.net' }
+      { name: 'key-vault', resourceId: keyVault.outputs.id, subresource: 'vault', zone: 'privatelink.vaultcore.azure.net' }
+    ]
   }
 }
 
@@ -297,7 +325,9 @@ module functionApp 'modules/functionApp.bicep' = {
     notifySecretUri: keyVault.outputs.notifySecretUri
     notifyWebhookUrl: notifyWebhookUrl
     applicationInsightsConnectionString: monitoring.outputs.connectionString
-    subnetId: privateNetworking ? network!.outputs.appSubnetId : ''
+    subnetId: !privateNetworking ? '' : ownNetwork ? network!.outputs.appSubnetId : appSubnetId
+    publicInbound: !(privateNetworking && privateInbound)
+    allowedAddresses: allowedAddresses
     maximumInstanceCount: maximumInstanceCount
     instanceMemory: instanceMemory
     zoneRedundant: planZoneRedundant
@@ -318,6 +348,19 @@ module functionApp 'modules/functionApp.bicep' = {
   // With private networking, storage and the vault are reachable only through the endpoints. Without them the
   // app cannot start.
   dependsOn: [privateEndpoints]
+}
+
+// Its zone has the names of the app and of the site that takes deployments.
+module inboundEndpoint 'modules/privateEndpoints.bicep' = if (privateNetworking && privateInbound) {
+  name: 'inbound-endpoint'
+  scope: group
+  params: {
+    location: region
+    tags: tags
+    subnetId: ownNetwork ? network!.outputs.endpointSubnetId : endpointSubnetId
+    dnsZones: privateDnsZones
+    endpoints: [{ name: 'app', resourceId: functionApp.outputs.id, subresource: 'sites', zone: 'privatelink.azurewebsites.net' }]
+  }
 }
 
 module alerts 'modules/alerts.bicep' = {
@@ -378,6 +421,8 @@ output OPS_ADDRESS string = 'https://${functionApp.outputs.hostName}/api'
 @description('Vault for the Stripe key: az keyvault secret set --vault-name … --name stripe-secret-key.')
 output KEY_VAULT_NAME string = keyVault.outputs.name
 output COSMOS_ENDPOINT string = cosmos.outputs.endpoint
+@description('The address from which the app calls others, with natGateway.')
+output EGRESS_ADDRESS string = ownNetwork ? network!.outputs.egressAddress : ''
 output SERVICE_BUS_HOST string = serviceBus.outputs.host
 @description('The roles that somebody else has to assign, with roleAssignments false: role, principalId, scope and condition of each.')
 output ROLE_ASSIGNMENTS array = roleAssignments

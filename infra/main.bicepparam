@@ -4,6 +4,8 @@
 using 'main.bicep'
 
 var given = {
+  networkAddressSpace: readEnvironmentVariable('PAYONCE_NETWORK_ADDRESS_SPACE', '')
+  allowedAddresses: readEnvironmentVariable('PAYONCE_ALLOWED_ADDRESSES', '')
   cosmosAutoscaleMaxRu: readEnvironmentVariable('PAYONCE_COSMOS_AUTOSCALE_MAX_RU', '')
   maximumInstanceCount: readEnvironmentVariable('PAYONCE_MAXIMUM_INSTANCE_COUNT', '')
   alwaysReadyPayments: readEnvironmentVariable('PAYONCE_ALWAYS_READY_PAYMENTS', '')
@@ -40,6 +42,13 @@ param alertsQuietUntil = readEnvironmentVariable('PAYONCE_ALERTS_QUIET_UNTIL', '
 // Fixed at the first deployment: Azure cannot change them later, and the app depends on the number of shards.
 // docs/deploy.md lists what may still change of storageSku and cosmosAutoscaleMaxRu.
 param privateNetworking = readEnvironmentVariable('PAYONCE_PRIVATE_NETWORKING', '') == 'true'
+param networkAddressSpace = !empty(given.networkAddressSpace) ? given.networkAddressSpace : '10.80.0.0/16'
+param appSubnetId = readEnvironmentVariable('PAYONCE_APP_SUBNET_ID', '')
+param endpointSubnetId = readEnvironmentVariable('PAYONCE_ENDPOINT_SUBNET_ID', '')
+param privateDnsZones = readEnvironmentVariable('PAYONCE_PRIVATE_DNS_ZONES', '')
+param natGateway = readEnvironmentVariable('PAYONCE_NAT_GATEWAY', '') == 'true'
+param privateInbound = readEnvironmentVariable('PAYONCE_PRIVATE_INBOUND', '') == 'true'
+param allowedAddresses = empty(given.allowedAddresses) ? [] : split(given.allowedAddresses, ',')
 param cosmosAutoscaleMaxRu = empty(given.cosmosAutoscaleMaxRu) ? 0 : int(given.cosmosAutoscaleMaxRu)
 param cosmosZoneRedundant = readEnvironmentVariable('PAYONCE_COSMOS_ZONE_REDUNDANT', '') == 'true'
 param storageSku = !empty(given.storageSku) ? given.storageSku : 'Standard_ZRS'

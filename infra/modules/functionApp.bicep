@@ -20,6 +20,11 @@ param applicationInsightsConnectionString string
 @description('Subnet for outbound traffic. Empty: none.')
 param subnetId string
 
+@description('False: only a private endpoint reaches the app and its deployment.')
+param publicInbound bool
+@description('Address ranges that reach the app and its deployment. Empty: all.')
+param allowedAddresses array
+
 param maximumInstanceCount int
 param instanceMemory int
 param zoneRedundant bool
@@ -131,6 +136,7 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
   properties: {
     serverFarmId: plan.id
     httpsOnly: true
+    publicNetworkAccess: publicInbound ? 'Enabled' : 'Disabled'
     keyVaultReferenceIdentity: identityId
     virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
     functionAppConfig: {
@@ -162,6 +168,17 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
       minTlsVersion: '1.2'
       scmMinTlsVersion: '1.2'
       http20Enabled: true
+      ipSecurityRestrictionsDefaultAction: empty(allowedAddresses) ? 'Allow' : 'Deny'
+      ipSecurityRestrictions: [
+        for (range, index) in allowedAddresses: {
+          name: 'allowed-${index + 1}'
+          priority: 100 + index
+          action: 'Allow'
+          ipAddress: range
+        }
+      ]
+      // Code is deployed from the same addresses.
+      scmIpSecurityRestrictionsUseMain: true
       appSettings: map(
         items(union(appSettings, paymentsPaused ? pause : {})),
         setting => { name: setting.key, value: setting.value }
@@ -228,5 +245,6 @@ resource authentication 'Microsoft.Web/sites/config@2024-11-01' = {
   }
 }
 
+output id string = app.id
 output name string = app.name
 output hostName string = app.properties.defaultHostName

@@ -3,7 +3,7 @@ import { type BicepFile, propertiesOf } from './readBicep.ts';
 
 /** Bicep functions and namespaces that infra/ uses (https://learn.microsoft.com/azure/azure-resource-manager/bicep/bicep-functions). */
 const builtIn = new Set(
-  `concat contains dateTimeAdd dateTimeToEpoch empty environment filter guid int items loadJsonContent map readEnvironmentVariable
+  `concat cidrSubnet contains dateTimeAdd dateTimeToEpoch empty environment filter guid int items loadJsonContent map readEnvironmentVariable
   replace resourceGroup split string subscription subscriptionResourceId tenant toLower union uniqueString utcNow`.split(
     /\s+/,
   ),

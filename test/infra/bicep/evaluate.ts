@@ -119,6 +119,7 @@ function binary(node: Node, inner: (child: Node | null) => Value): Value {
   if (left instanceof Unknown || right instanceof Unknown) return new Unknown(node.text);
   if (operator === '==') return left === right;
   if (operator === '!=') return left !== right;
+  if (operator === '&&') return left === true && right === true;
   if (typeof left !== 'number' || typeof right !== 'number') return new Unknown(node.text);
   if (operator === '*') return left * right;
   if (operator === '+') return left + right;
@@ -144,7 +145,10 @@ function call(
     return given[`$${value}`] ?? (second === undefined ? '' : inner(second));
   if (name === 'int' && typeof value === 'string') return Number(value);
   if (name === 'dateTimeToEpoch' && typeof value === 'string') return Date.parse(value) / 1000;
-  if (name === 'split' && typeof value === 'string') return value.split(',');
+  if (name === 'split' && typeof value === 'string' && second !== undefined) {
+    const separator = inner(second);
+    return typeof separator === 'string' ? value.split(separator) : new Unknown(node.text);
+  }
   if (name === 'toLower' && typeof value === 'string') return value.toLowerCase();
   if (name === 'string') return typeof value === 'string' ? value : JSON.stringify(value);
   if (name === 'empty') return Object.keys(value ?? {}).length === 0;
