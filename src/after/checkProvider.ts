@@ -78,7 +78,7 @@ export type TooEarly = { kind: 'wait'; until: string; seen: 'notFound' | 'differ
 
 /**
  * Decides if the provider's answer counts. That there is no payment of ours counts only if the question was asked (`askedAt`,
- * milliseconds) after the last call had ended for certain (`callsOverAt`; see paying/callsOver.ts). Pure.
+ * milliseconds) after the last call had ended for certain (`callsOverAt`; see paying/payingPolicy.ts). Pure.
  */
 export function onceCallsAreOver(
   view: ProviderView,

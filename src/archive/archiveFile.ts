@@ -94,7 +94,7 @@ export interface ArchiveBlobs {
   list(prefix: string): AsyncIterable<string>;
 }
 
-/** What the archive asks the database. All methods may reject with `StoreAway`. */
+/** The archive's questions to the database. All methods may reject with `StoreAway`. */
 export interface ArchiveStore {
   /**
    * Invoices of a shard that are paid, declined or voided and were last written before this time (ISO 8601, UTC), longest

@@ -241,7 +241,7 @@ export function earlierCalls({ phase, at, attempt }: Claim): EarlierCalls | unde
   return phase === 'calling' ? { since: at, attempt } : undefined;
 }
 
-/** Calls that end the state of a parked invoice, by why it is parked (test/corrections/statesEnd.test.ts makes each). */
+/** Calls that end the state of a parked invoice, by why it is parked (test/after/statesEnd.test.ts makes each). */
 export const advice = {
   outcomeUnknown:
     'retry it to ask again under the same key; once you know that nothing was charged, void it or retry it with notCharged',

@@ -126,7 +126,7 @@ export function stretchOf({
 }
 
 /**
- * How the pace follows what the provider takes:
+ * The pace follows what the provider takes:
  *
  *   at the ceiling, or growing ──too much refused──► cut and held ──time is up──► growing ──► at the ceiling
  *                        ▲                                │ ▲
@@ -143,13 +143,13 @@ export function stretchOf({
 const windowOf = { shortestMs: 4_000, calls: 100, longestMs: 20_000 };
 
 /**
- * What counts as too much. Two windows in a row of a little, because one stall of one instance must not slow down the
+ * Bounds of too much. Two windows in a row of a little, because one stall of one instance must not slow down the
  * fleet; or one of a lot.
  */
 const little = { refused: 3, share: 0.02 };
 const lot = { refused: 10, share: 0.2 };
 
-/** What is kept of the accepted pace after a cut. */
+/** Share of the accepted pace that is kept after a cut. */
 const margin = 0.99;
 
 const longestHoldMs = 60_000;
@@ -159,7 +159,7 @@ const fastestGrowth = 0.05;
 /** Two limits are the same, and the pace is not yet well above one, within this share. */
 const near = 0.05;
 
-/** What ending a window writes. */
+/** Changes at the end of a window. */
 type EndedWindow = Pick<Schedule, 'pace' | 'epoch' | 'window' | 'last' | 'trim'>;
 
 /** The end of the current window at `now`; undefined while it is not over. Pure. */
@@ -209,7 +209,7 @@ function isNear(pace: number, limit: number): boolean {
   return limit > 0 && Math.abs(pace - limit) <= near * limit;
 }
 
-/** What must hold for a schedule to be changed. Times are milliseconds on the shared clock. */
+/** Conditions for changing a schedule. Times are milliseconds on the shared clock. */
 export interface ScheduleCondition {
   readonly epoch: number;
   /** `next` is this late or later. */
@@ -224,7 +224,7 @@ export interface ScheduleCondition {
 
 export interface ScheduleChange {
   readonly where: ScheduleCondition;
-  /** What is added to fields, by their paths. */
+  /** Increments of fields, by their paths. */
   readonly add?: Partial<Record<'next' | `window.${'answered' | 'refused' | 'reserved' | 'ahead'}`, number>>;
   readonly set?: Partial<Schedule>;
 }

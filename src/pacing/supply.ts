@@ -163,12 +163,12 @@ export function createSupply(
   }
 }
 
-/** What became of calls since the last report, all of them of one epoch. */
+/** Outcomes of calls since the last report, all of one epoch. */
 interface PaceReport {
   epoch: number;
   answered: number;
   refused: number;
-  /** Until when the provider wants no calls; 0 if it did not say. */
+  /** End of the time in which the provider wants no calls; 0 if it did not say. */
   holdUntil: number;
 }
 
@@ -176,7 +176,7 @@ function emptyReport(epoch: number): PaceReport {
   return { epoch, answered: 0, refused: 0, holdUntil: 0 };
 }
 
-/** What two reports say together. The counts of an older epoch are dropped. */
+/** Sum of two reports. The counts of an older epoch are dropped. */
 export function sumOf(one: PaceReport, other: PaceReport): PaceReport {
   const epoch = Math.max(one.epoch, other.epoch);
   const current = [one, other].filter((report) => report.epoch === epoch);
@@ -193,7 +193,7 @@ interface ReserveParts {
   shared: SharedClock;
   limit: string;
   ceiling: number;
-  /** How long the store usually takes to answer, in milliseconds: slots before that would be over when they are granted. */
+  /** Usual answer time of the store (ms): slots before that would be over when they are granted. */
   storeMs: number;
   /** Calls that this instance has ahead of it. Default: nobody asks. */
   ahead?: number;

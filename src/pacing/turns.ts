@@ -201,7 +201,7 @@ const forgottenMs = 5_000;
 /** The calls of one process: how many are under way, how many begin in a second, and how long they usually take. */
 interface Flow {
   /**
-   * Whether one more call may begin at this pace (calls per second). The bound keeps calls from piling up at a provider
+   * True if one more call may begin at this pace (calls per second). The bound keeps calls from piling up at a provider
    * that slows down.
    */
   hasRoom(pace: number): boolean;

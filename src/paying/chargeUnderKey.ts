@@ -134,7 +134,7 @@ function asOutcome(
   }
 }
 
-/** What becomes of a command whose payment method has to be known. */
+/** Outcome for a command whose payment method has to be known. */
 type Resolved =
   | { kind: 'resolved'; command: PaymentCommand }
   /** It cannot be charged now, or at all. */

@@ -114,16 +114,16 @@ function attributesOf({ batchId, runId, shard, commands }: PaymentBatch) {
   return { 'batch.id': batchId, 'run.id': runId, shard, 'batch.size': commands.length };
 }
 
-/** How long a lock lasts from its renewal, in milliseconds: `lockDuration` of the queue (a test compares). */
+/** Length of a lock from its renewal (ms): `lockDuration` of the queue (a test compares). */
 export const messageLockMs = 60_000;
 
-/** How often it is renewed while work goes on, in milliseconds. Two renewals in a row may fail. */
+/** Time between two renewals while work goes on (ms). Two renewals in a row may fail. */
 const renewEveryMs = messageLockMs / 3;
 
 /** Wait after a renewal without an answer, in milliseconds. */
 const retryMs = 5_000;
 
-/** How long work waits for the first answer at most, in milliseconds. */
+/** Longest wait of work for the first answer (ms). */
 const firstAnswerMs = 2_000;
 
 export type LockRenewal =
@@ -135,13 +135,13 @@ export type LockRenewal =
 /** The lock of a message that a host has handed to a function. */
 interface MessageLock {
   /**
-   * Whether this process still has the message to itself, as far as it knows. False once the lock is known to be lost, and
+   * True while this process has the message to itself, as far as it knows. False once the lock is known to be lost, and
    * while no renewal was answered in time, which includes the moment after the process stood still.
    */
   held(): boolean;
   /** Resolves once the service has said whether the lock is held, or has not answered for two seconds. */
   asked(): Promise<void>;
-  /** What the clock of the service has shown at least, in milliseconds since the epoch; 0 before its first answer. */
+  /** Latest time that the clock of the service has shown, in milliseconds since the epoch; 0 before its first answer. */
   serviceTime(): number;
 }
 

@@ -155,7 +155,7 @@ export function isReversedInFull(
 }
 
 /**
- * What somebody has to hear of: refunds that are done or have failed, disputes that were opened or lost. Each is in `after`
+ * Changes that somebody has to hear of: refunds that are done or have failed, disputes that were opened or lost. Each is in `after`
  * and not in `before`, so the first to record it announces it, and nobody else does. Pure.
  */
 export function newReversals(
@@ -196,7 +196,7 @@ export function reversalChanges(before: Reversals | undefined, after: Reversals)
   ].join(', ');
 }
 
-/** Those that are new or have another status than before. */
+/** Parts that are new or have another status than before. */
 function moved<T extends Refund | Dispute>(before: readonly T[] = [], after: readonly T[]): T[] {
   return after.filter(({ id, status }) => before.find((one) => one.id === id)?.status !== status);
 }

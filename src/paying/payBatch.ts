@@ -226,7 +226,7 @@ interface StartedPart {
   toPay: PaymentCommand[];
   /** Commands that another delivery has begun to call. They are to be paid alone. */
   calledBefore: Map<string, EarlierCalls>;
-  /** How many were dropped, and why. */
+  /** Number of those dropped, by reason. */
   dropped: Started['dropped'];
   starting: Starting;
 }
@@ -269,13 +269,13 @@ export function attemptOf({ commands, earlier }: Part): number {
   );
 }
 
-/** What the store has to know of one command of a part. */
+/** The part of a command that the store has to know. */
 function toStart({ earlier }: Part, { invoiceId, payment: { keyCreatedAt } }: PaymentCommand): ToStart {
   const before = earlier.get(invoiceId);
   return { invoiceId, keyCreatedAt, ...(before === undefined ? {} : { earlier: before }) };
 }
 
-/** What is written of commands that have ended: settled, or given back. Pure. */
+/** Writes for commands that have ended: settled, or given back. Pure. */
 function toWrite(ended: readonly CommandEnd[], { part, starting }: { part: Part; starting: Starting }) {
   const toSettle: SettledCommand[] = [];
   const held: ToStart[] = [];
@@ -365,13 +365,13 @@ export function settleBatch(
   return inSpan('settle batch', { attributes }, settle);
 }
 
-/** What is to be written of a command. */
+/** Write for a command. */
 type CommandEnd = SettledEnd | { kind: 'notCalled'; command: PaymentCommand };
 
 interface SettledEnd {
   kind: 'settled';
   one: SettledCommand;
-  /** Whether the provider has said what became of the key. */
+  /** True if the provider has said what became of the key. */
   ofKey: boolean;
 }
 

@@ -63,7 +63,7 @@ function timeForCallsMs(claimStaleMs: number): number {
 }
 
 /**
- * How long after the end of its claim a call for an invoice may still reach the provider and be worked on there, in
+ * Time after the end of its claim in which a call for an invoice may still reach the provider and be worked on there, in
  * milliseconds.
  *
  * Only a batch calls, and only one that was started while it held the claim. The start is a write that the store refuses

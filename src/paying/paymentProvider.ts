@@ -224,7 +224,7 @@ export interface PaymentCalls {
   defaultMethod(customerId: string): Promise<DefaultMethod | NotCalled>;
 }
 
-/** What an event says of its payment. `reversed`: a refund or dispute of it has moved. */
+/** An event's hint about its payment. `reversed`: a refund or dispute of it has moved. */
 export const eventHints = ['succeeded', 'failed', 'alive', 'reversed'] as const;
 export type EventHint = (typeof eventHints)[number];
 
@@ -239,7 +239,7 @@ export interface ProviderEvent {
   invoiceId?: string;
 }
 
-/** What a text of the provider is. */
+/** Kinds of text from the provider. */
 export type ReadEvent =
   | { kind: 'event'; event: ProviderEvent }
   /** An event of a kind that changes nothing here, or about a payment that is none of ours. */
@@ -262,7 +262,7 @@ export interface EventQuery {
 
 export interface EventPage {
   kind: 'page';
-  /** Those that may be about our payments. */
+  /** Events that may be about our payments. */
   events: readonly ProviderEvent[];
   /** When the latest event of the page happened, ours or not. Absent: the page is empty. */
   latest?: number;

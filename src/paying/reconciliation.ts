@@ -84,7 +84,7 @@ interface LookUpParts {
   instance: Pick<Instance, 'clock' | 'name'>;
 }
 
-/** What came of looking an invoice up. */
+/** Outcome of looking an invoice up. */
 type LookedUp =
   | { result: 'paid' | 'processing'; paymentId: string }
   /** It stays as it is: the provider has no payment that settles it, and the timeline says so. */

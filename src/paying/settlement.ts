@@ -209,7 +209,7 @@ function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** What is known under a key that is too old to be sent: the provider was asked, and finds no payment. */
+/** Outcome under a key that is too old to be sent: the provider was asked, and finds no payment. */
 type NoPaymentFound =
   /** No call under the key charged anything. */
   | { kind: 'unused' }
@@ -317,7 +317,7 @@ export function planSettlement(
   };
 }
 
-/** What a settlement writes, apart from the timeline. */
+/** Change of a settlement, apart from the timeline. */
 function changeOf(
   settlement: Settlement,
   { payment }: Pick<PaymentCommand, 'payment'>,
@@ -364,7 +364,7 @@ function changeOf(
   }
 }
 
-/** What the timeline says of a settlement. */
+/** Timeline entry of a settlement. */
 function timelineOf(settlement: Settlement): { what: string } & Record<string, string> {
   switch (settlement.kind) {
     case 'paid':

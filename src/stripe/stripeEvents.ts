@@ -13,7 +13,7 @@ import { errorText } from '../platform/errorText.ts';
 import { type StripeOptions, stripeClient, withTimeOut } from './stripeClient.ts';
 import { rateLimited } from './stripeErrors.ts';
 
-/** How old a signature may be, in seconds: five minutes (https://docs.stripe.com/webhooks#replay-attacks). */
+/** Greatest age of a signature (s): five minutes (https://docs.stripe.com/webhooks#replay-attacks). */
 const toleranceSeconds = 300;
 
 /**
@@ -44,7 +44,7 @@ export function stripeSignedEvents(secrets: readonly string[], now: () => number
 }
 
 const pageSize = 100;
-/** What a list is paged by, whatever else an event has. */
+/** Fields by which a list is paged. */
 const listedEvent = z.object({ id: z.string(), created: z.number() });
 
 /** Stripe's list of events, which it keeps for 30 days (https://docs.stripe.com/api/events/list). */

@@ -124,7 +124,7 @@ function parameters(request: ChargeRequest, amount: number): Stripe.PaymentInten
   };
 }
 
-/** What can be done to a payment after its charge, and what is needed before. */
+/** Calls besides the charge: the method that it needs first, and the cancellation or refund that may follow. */
 function stripeChanges(
   stripe: Stripe,
   { timeoutMs }: { timeoutMs: number },
@@ -197,7 +197,7 @@ function stripeChanges(
   }
 }
 
-/** What an error says about a refund: only a refusal of the request itself is final. */
+/** Meaning of an error for a refund: only a refusal of the request itself is final. */
 function refusedRefund(error: unknown): RefundOutcome | RateLimited {
   const outcome = classifyError(error);
   switch (outcome.kind) {

@@ -80,12 +80,12 @@ describe('parseBatch', () => {
     );
   });
 
-  test('a batch id is 1 to 64 letters, digits, - or _', () => {
-    const ids = [/^[\\'"\w -]{1,20}$/, /^[\w-]{60,70}$/].map((pattern) => fc.stringMatching(pattern));
+  test('a batch id is 1 to 64 letters, digits, - or _, perhaps after a colon', () => {
+    const ids = [/^[:\\'"\w -]{1,20}$/, /^:{0,2}[\w-]{60,70}$/].map((pattern) => fc.stringMatching(pattern));
     fc.assert(
       fc.property(fc.oneof(fc.string(), ...ids), (batchId) => {
         const parse = () => parseBatch({ ...batch, batchId });
-        if (/^[\w-]{1,64}$/.test(batchId)) expect(parse()).toEqual({ ...batch, batchId });
+        if (/^:?[\w-]{1,64}$/.test(batchId)) expect(parse()).toEqual({ ...batch, batchId });
         else expect(parse).toThrow(BatchRefused);
       }),
     );

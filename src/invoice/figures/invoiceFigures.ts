@@ -31,6 +31,7 @@ import {
   isDueBefore,
   movementKinds,
   newDay,
+  newStanding,
   type StandingFigures,
   standingId,
   standingOf,
@@ -63,7 +64,7 @@ export function invoiceFigures({
 export interface FigureReads {
   /** The documents of the shards' figures, as they are stored; of all shards. */
   standing(): Promise<unknown[]>;
-  /** Those of the days from one to another (`YYYY-MM-DD`), both included: of one shard or of all. Absent: of all days. */
+  /** Counters of the days from one to another (`YYYY-MM-DD`), both included: of one shard or of all. Absent: of all days. */
   days(query: { from?: string; to?: string; shard?: string }): Promise<unknown[]>;
   /** Pending invoices of these shards whose `actionableAt` is at `from` or later, and before `before`. */
   pending(query: { shards: readonly string[]; from?: string; before: string }): Promise<number>;
@@ -214,12 +215,12 @@ export async function recountShard(
   { documents, reads, now }: { documents: DocumentStore; reads: FigureReads; now: () => number },
   shard: string,
 ): Promise<Recounted> {
-  const stored = await documents.read(shard, [standingId]);
-  const before =
-    stored.length === 0 ? await standingOf(documents, shard, now()) : complete(stored[0], standingSchema);
+  const replaced = await replaceUnreadable({ documents, reads, now }, shard);
+  if (replaced === undefined) return { kind: 'busy' };
+  const before = await standingOf(documents, shard, now());
   const days = new Map(
     (await reads.days({ shard })).map((document) => {
-      const figures = complete(document, dayFiguresSchema);
+      const figures = dayFiguresSchema.parse(document);
       return [figures.day, figures];
     }),
   );
@@ -232,7 +233,7 @@ export async function recountShard(
       invoices++;
     }
   }
-  const corrections: Correction[] = [];
+  const corrections = [...replaced];
   for (const day of new Set([...days.keys(), ...moved.keys()])) {
     const stored = days.get(day);
     const wrong = differences(stored?.counts ?? {}, moved.get(day) ?? new Map());
@@ -263,6 +264,29 @@ export async function recountShard(
       addAll(sum, counts);
     }
   }
+}
+
+const placeSchema = z.object({ id: z.string(), _etag: z.string() });
+
+/**
+ * Begins documents of the counters anew that cannot be read: somebody has edited them, or stored something else under their
+ * ids. Undefined if one was changed meanwhile. @throws {NewerVersion} {StoreAway}
+ */
+async function replaceUnreadable(
+  { documents, reads, now }: { documents: DocumentStore; reads: FigureReads; now: () => number },
+  shard: string,
+): Promise<Correction[] | undefined> {
+  const replaced: Correction[] = [];
+  for (const stored of [...(await documents.read(shard, [standingId])), ...(await reads.days({ shard }))]) {
+    const { id, _etag: version } = placeSchema.parse(stored);
+    const isStanding = id === standingId;
+    if ((isStanding ? standingSchema : dayFiguresSchema).safeParse(stored).success) continue;
+    if (isNewer(stored)) throw new NewerVersion(`document "${id}"`);
+    const document = isStanding ? newStanding(shard, now()) : newDay(shard, id.slice(dayId('').length));
+    if (!(await writeOnce(documents, shard, { kind: 'replace', document, version }))) return undefined;
+    replaced.push({ shard, figure: `unreadable document ${id}`, was: 1, is: 0 });
+  }
+  return replaced;
 }
 
 /** A document that no total may lack. @throws {NewerVersion} {UnreadableDocument} */

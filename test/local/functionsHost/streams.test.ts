@@ -98,10 +98,11 @@ describe('as on the real host, with streams an invocation never ends', () => {
 
   test('whose sender leaves within milliseconds', async () => {
     const before = host.lines.length;
-    for (let sent = 0; sent < 100; sent++) await leaveAfter(3 + (sent % 6));
     const late = () => host.lines.slice(before).some((line) => line.includes('Error: timed out'));
+    // The moment that does it depends on how busy the machine is, so senders go on leaving, each a little later.
+    for (let sent = 0; sent < 2_000 && !late(); sent++) await leaveAfter(1 + (sent % 40));
     await vi.waitFor(() => expect(late()).toBe(true), { timeout: 20_000 });
-  }, 40_000);
+  }, 140_000);
 });
 
 /** Sends the head and the first chunk of a body, and breaks the connection. */

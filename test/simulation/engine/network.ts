@@ -88,7 +88,7 @@ export function createNetwork({ timeline, fateOf, crash, note }: NetworkParts): 
             });
             break;
           case 'repeated':
-            // The client of the provider repeats nothing by itself (paying/stripe/stripeClient.ts), so it has the first answer.
+            // The client of the provider repeats nothing by itself (stripe/stripeClient.ts), so it has the first answer.
             if (service === 'provider') {
               inWorld(fate.thereMs, () => deliver(effect(), fate.backMs));
               inWorld(fate.thereMs + fate.againMs, () => ignore(effect));

@@ -343,7 +343,7 @@ export function blobName(key: string): string {
  */
 export function commonNamePrefix(prefix: string): string {
   const [folder = ''] = prefix.split('/', 1);
-  // Whether a trailing dot is escaped depends on what follows it.
+  // A trailing dot is escaped or not, depending on what follows it.
   return escapeKey(`${folder.replace(/\.+$/, '')}-`)
     .slice(0, -1)
     .slice(0, readablePart / 2);

@@ -11,8 +11,9 @@ const pauseMs = 10;
 
 interface Round {
   outcome: 'acquired' | 'held' | 'absent';
-  votes: number;
-  /** Stores where another has the lock. */
+  /** Stores that gave the lock to this candidate. */
+  votes: LockStore[];
+  /** Number of stores where another has the lock. */
   against: number;
   /** Stores that lack the lock. */
   forgetful: LockStore[];
@@ -41,19 +42,20 @@ export async function acquireByVote(
   for (let round = 1; ; round++) {
     const { outcome, votes, against, forgetful } = await ask();
     if (outcome === 'acquired') return outcome;
-    if (round === rounds && votes > 0 && against === 0) await readmit(forgetful);
+    if (round === rounds && votes.length > 0 && against === 0 && !(await readmit(votes, forgetful)))
+      return outcome;
     await giveBack();
-    if (outcome === 'absent' || votes === 0 || round === rounds) return outcome;
+    if (outcome === 'absent' || votes.length === 0 || round === rounds) return outcome;
     await clock.sleep(random() * pauseMs * 2 ** (round - 1), signal);
   }
 
   async function ask(): Promise<Round> {
-    const answered: Omit<Round, 'outcome'> = { votes: 0, against: 0, forgetful: [] };
+    const answered: Omit<Round, 'outcome'> = { votes: [], against: 0, forgetful: [] };
     const outcome = await members.askInTurn(lease, signal, {
       async ask(store, each, member) {
         if ((releasing.get(member) ?? 0) > 0) throw new Error('a release is still on its way');
         const answer = await store.acquire(key, leaseId, leaseMs, each);
-        if (answer === 'acquired') answered.votes++;
+        if (answer === 'acquired') answered.votes.push(store);
         else if (answer === 'held') answered.against++;
         else answered.forgetful.push(store);
         return answer;
@@ -69,19 +71,26 @@ export async function acquireByVote(
   /**
    * Gives a vote again to stores that have forgotten the lock. A holder whose majority included one of them trusts its lease
    * for at most one lease length from now, so nobody gets their votes until then. One at a time: for a moment the lock is
-   * free there, and what this candidate holds elsewhere keeps others from a majority.
+   * free there, and what this candidate holds elsewhere, renewed for as long, keeps others from a majority.
+   *
+   * Returns false if one may still be free: the votes of this candidate must then end with their leases.
    */
-  async function readmit(forgetful: readonly LockStore[]): Promise<void> {
+  async function readmit(votes: readonly LockStore[], forgetful: readonly LockStore[]): Promise<boolean> {
     try {
+      for (const vote of votes) {
+        const answer = await members.limited((each) => vote.renew(key, leaseId, leaseMs, each));
+        if (answer !== 'renewed') return true;
+      }
       for (const store of forgetful) {
-        signal.throwIfAborted();
         await members.limited(async (each) => {
           await store.create(key, each);
           await store.acquire(key, randomUUID(), leaseMs, each);
         });
       }
+      return true;
     } catch {
       // Another candidate, or the next attempt, goes on.
+      return false;
     }
   }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { LockStore, Refusal } from '../../../../src/locking/index.ts';
 import { quorumLockStore } from '../../../../src/locking/stores/quorumLockStore.ts';
@@ -124,6 +125,31 @@ describe('a quorum', () => {
     await clock.advance(1_000);
     expect(await stillEarly).toBe('held');
     expect(await store.acquire(key, one, leaseMs, never)).toBe('acquired');
+  });
+
+  test('a forgetful store that was made anew and not taken gives nobody a majority beside a holder', async () => {
+    const { clock, store, first, second, third } = await quorumOfThree();
+    for (const member of [first, third]) await member.acquire(key, one, leaseMs, never);
+    third.delete(key);
+    // The holder's own store is out of this candidate's sight, and the forgetful one answers once and then falls silent.
+    const unseen = new Promise<never>(() => {});
+    const silent: LockStore = {
+      ...third,
+      async create(...request) {
+        const view = await third.create(...request);
+        silent.acquire = () => unseen;
+        return view;
+      },
+    };
+    const away: LockStore = { ...first, acquire: () => unseen };
+    const hasty = quorumLockStore([away, second, silent], { clock }).acquire(key, two, leaseMs, never);
+    await clock.advance(5_000);
+    expect(await hasty).toBe('held');
+    expect(await third.look(key, never)).toMatchObject({ held: false });
+    const other = store.acquire(key, randomUUID(), leaseMs, never);
+    await clock.advance(1_000);
+    expect(await other).toBe('held');
+    expect(first.holder(key)).toBe(one);
   });
 
   test('can take away and list only what all its stores can', () => {
