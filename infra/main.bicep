@@ -85,8 +85,9 @@ param storageSku string = 'Standard_ZRS'
 @maxValue(1000)
 param maximumInstanceCount int = 100
 
-@description('Memory of an instance, in megabytes.')
-@allowed([2048, 4096])
+@description('Memory of an instance, in megabytes: 2048 or 4096.')
+@minValue(2048)
+@maxValue(4096)
 param instanceMemory int = 2048
 
 @description('Always-ready instances for payments. 0: payments scale to zero.')

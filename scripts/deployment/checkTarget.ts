@@ -2,7 +2,7 @@
 //
 // Before anything is created in Azure: does the region offer what the template needs, and may this identity do what it does? Exits
 // with 0 if so, or if Azure cannot be asked. For the first deployment of an environment it also silences the alerts for two hours
-// (PAYONCE_ALERTS_QUIET_UNTIL), unless a time is set: through azd with --azd, else for the later steps of a workflow.
+// (PAYONCE_ALERTS_QUIET_UNTIL), unless a time to come is set: through azd with --azd, else for the later steps of a workflow.
 //
 // Environment variables, as for the deployment: AZURE_SUBSCRIPTION_ID, AZURE_ENV_NAME, AZURE_LOCATION, PAYONCE_STORAGE_SKU,
 // PAYONCE_ROLE_ASSIGNMENTS, PAYONCE_RESOURCE_LOCKS, PAYONCE_ALERTS_QUIET_UNTIL. Signs in as azd or az is signed in.
@@ -32,7 +32,8 @@ if (check?.kind === 'refused') {
   process.exitCode = 1;
 } else if (check !== undefined) {
   console.log(`${location} offers what the deployment needs`);
-  if (check.first && quietUntil === '') silence(new Date(Date.now() + quietMs).toISOString());
+  if (check.first && !(Date.parse(quietUntil) > Date.now()))
+    silence(new Date(Date.now() + quietMs).toISOString());
 }
 
 async function asked(): Promise<TargetCheck | undefined> {

@@ -14,13 +14,14 @@ export interface Target {
 }
 
 export type TargetCheck =
-  /** `first`: nothing of this environment exists yet. */
+  /** `first`: the environment has no app yet. Its resource group may be there. */
   { kind: 'ready'; first: boolean } | { kind: 'refused'; why: string };
 
 /** Reads from Azure Resource Manager. Undefined: there is no such thing. */
 export type Read = (path: string) => Promise<unknown>;
 
 const regions = z.object({ value: z.array(z.object({ name: z.string() })) });
+const sites = z.object({ value: z.array(z.unknown()) });
 const permissions = z.object({
   value: z.array(z.object({ actions: z.array(z.string()), notActions: z.array(z.string()).default([]) })),
 });
@@ -62,11 +63,10 @@ export async function checkTarget(target: Target, read: Read): Promise<TargetChe
     };
   const scope = `/subscriptions/${subscription}`;
   const group = `${scope}/resourceGroups/rg-payonce-${environment.toLowerCase()}`;
-  const first = (await read(`${group}?api-version=2025-04-01`)) === undefined;
+  const apps = await read(`${group}/providers/Microsoft.Web/sites?api-version=2024-11-01`);
+  const where = apps === undefined ? scope : group;
   const granted = permissions.parse(
-    await read(
-      `${first ? scope : group}/providers/Microsoft.Authorization/permissions?api-version=2022-04-01`,
-    ),
+    await read(`${where}/providers/Microsoft.Authorization/permissions?api-version=2022-04-01`),
   ).value;
   const lacking = [
     ...(target.roleAssignments && !allows(granted, 'Microsoft.Authorization/roleAssignments/write')
@@ -80,7 +80,7 @@ export async function checkTarget(target: Target, read: Read): Promise<TargetChe
       : []),
   ];
   return lacking.length === 0
-    ? { kind: 'ready', first }
+    ? { kind: 'ready', first: apps === undefined || sites.parse(apps).value.length === 0 }
     : { kind: 'refused', why: `you may not ${lacking.join('\nand may not ')}` };
 }
 

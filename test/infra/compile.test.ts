@@ -43,7 +43,7 @@ const choices: Readonly<Record<string, string>>[] = [
 const others: Readonly<Record<string, string>>[] = [
   {},
   { PAYONCE_ROLE_ASSIGNMENTS: 'false', PAYONCE_RESOURCE_LOCKS: 'false' },
-  { PAYONCE_ALERT_EMAIL: '', PAYONCE_ALERTS_QUIET_UNTIL: '2026-12-01T14:00:00Z' },
+  { PAYONCE_INSTANCE_MEMORY: '4096', PAYONCE_ALERTS_QUIET_UNTIL: '2026-12-01T14:00:00Z' },
 ];
 
 test.skipIf(bicep === undefined)('the parameters compile in every combination', { timeout: 180_000 }, () => {

@@ -102,8 +102,8 @@ test.each([
     'modules/functionApp.bicep',
     'app',
     'instanceMemory',
-    512,
-    { properties: { functionAppConfig: { scaleAndConcurrency: { instanceMemoryMB: 512 } } } },
+    4096,
+    { properties: { functionAppConfig: { scaleAndConcurrency: { instanceMemoryMB: 4096 } } } },
   ],
 ] as const)('%s: %s follows %s', (module, resource, name, value, expected) => {
   expect(bodyValue(readInfra(module), resource, { [name]: value })).toMatchObject(expected);

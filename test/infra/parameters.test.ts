@@ -53,7 +53,7 @@ describe('the parameter file', () => {
     ['budgetStart', 'PAYONCE_BUDGET_START', '2026-12-01', '2026-12-01'],
     ['developerPrincipalId', 'PAYONCE_DEVELOPER_PRINCIPAL_ID', 'id', 'id'],
     ['planZoneRedundant', 'PAYONCE_PLAN_ZONE_REDUNDANT', 'true', true],
-    ['instanceMemory', 'PAYONCE_INSTANCE_MEMORY', '512', 512],
+    ['instanceMemory', 'PAYONCE_INSTANCE_MEMORY', '4096', 4096],
     ['opsAllowedApplications', 'PAYONCE_OPS_ALLOWED_APPLICATIONS', 'a,b', ['a', 'b']],
   ])('%s comes from %s', (name, variable, given, value) => {
     expect(variableValue(file, name, { [`$${variable}`]: given })).toEqual(value);

@@ -42,17 +42,17 @@ const wanted: Target = {
 
 interface Azure {
   regions?: string[];
-  /** Groups that exist. */
-  groups?: string[];
+  /** Groups that exist, with their apps. */
+  groups?: Readonly<Record<string, readonly string[]>>;
   roles?: { actions: string[]; notActions: string[] }[];
 }
 
-function answer(path: string, { regions, groups = [], roles = [owner] }: Azure): unknown {
+function answer(path: string, { regions, groups = {}, roles = [owner] }: Azure): unknown {
   if (path.includes('/Microsoft.Web/geoRegions?sku=FlexConsumption&'))
     return { value: (regions ?? ['West Europe', 'UK West', 'Sweden Central']).map((name) => ({ name })) };
   if (path.includes('/Microsoft.Authorization/permissions?')) return { value: roles };
-  const [, group = ''] = /\/resourceGroups\/([\w-]+)\?/.exec(path) ?? [];
-  return groups.includes(group) ? { name: group } : undefined;
+  const [, group = ''] = /\/resourceGroups\/([\w-]+)\/providers\/Microsoft.Web\/sites\?/.exec(path) ?? [];
+  return groups[group] === undefined ? undefined : { value: groups[group].map((name) => ({ name })) };
 }
 
 const check = (target: Partial<Target>, azure: Azure = {}) =>
@@ -67,7 +67,10 @@ describe('the target of a deployment', () => {
   );
 
   test('is known, however its environment is spelled', async () => {
-    expect(await check({}, { groups: ['rg-payonce-test'] })).toEqual({ kind: 'ready', first: false });
+    expect(await check({}, { groups: { 'rg-payonce-test': ['func-1'] } })).toEqual({
+      kind: 'ready',
+      first: false,
+    });
   });
 
   test('is refused in a region without the plan, and told the regions that have it', async () => {
@@ -161,9 +164,17 @@ describe('npm run check-target', () => {
     expect(hours).toBeLessThanOrEqual(2);
   });
 
-  test('silences nothing later, or if a time is set', async () => {
-    expect(await run({ groups: ['rg-payonce-test'] })).toMatchObject({ code: 0, later: '' });
-    expect(await run({}, { PAYONCE_ALERTS_QUIET_UNTIL: '2026-12-01T00:00:00Z' })).toMatchObject({
+  test('silences the alerts in a group that somebody has made for the deployment, and after a time of long ago', async () => {
+    const until = expect.stringContaining('PAYONCE_ALERTS_QUIET_UNTIL=');
+    expect(await run({ groups: { 'rg-payonce-test': [] } })).toMatchObject({ code: 0, later: until });
+    expect(await run({}, { PAYONCE_ALERTS_QUIET_UNTIL: '2020-12-01T00:00:00Z' })).toMatchObject({
+      later: until,
+    });
+  });
+
+  test('silences nothing later, or if a time to come is set', async () => {
+    expect(await run({ groups: { 'rg-payonce-test': ['func-1'] } })).toMatchObject({ code: 0, later: '' });
+    expect(await run({}, { PAYONCE_ALERTS_QUIET_UNTIL: '2120-12-01T00:00:00Z' })).toMatchObject({
       code: 0,
       later: '',
     });
