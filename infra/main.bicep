@@ -150,6 +150,24 @@ param roleAssignments bool = true
 @description('True: the database and the storage account cannot be deleted until their locks are removed.')
 param resourceLocks bool = true
 
+@description('Days for which logs, metrics and traces are kept in the workspace.')
+@minValue(30)
+@maxValue(730)
+param logRetentionDays int = 30
+
+@description('True: every read and write of a blob is logged, not only deletions: some 15 million lines a month of an idle app.')
+param dataAccessLogs bool = false
+
+@description('Days to which the database can be restored: 7, or 30 at a price. A change of an existing account needs az first (docs/deploy.md).')
+@minValue(7)
+@maxValue(30)
+param cosmosBackupDays int = 7
+
+@description('Days for which archived invoices and receipts can be neither changed nor deleted, by an erasure neither. 0: none.')
+@minValue(0)
+@maxValue(146000)
+param immutableDays int = 0
+
 @description('Budget of the resource group a month, in the currency of the subscription. 0: none. A message comes at 80 % spent, and when the forecast exceeds it.')
 @minValue(0)
 param monthlyBudget int = 0
@@ -219,6 +237,7 @@ module monitoring 'modules/monitoring.bicep' = {
     token: token
     location: region
     tags: tags
+    retentionDays: logRetentionDays
     assignRoles: roleAssignments
     appPrincipalId: identity.outputs.principalId
   }
@@ -231,6 +250,9 @@ module storage 'modules/storage.bicep' = {
     name: 'stpayonce${token}'
     location: region
     tags: tags
+    workspaceId: monitoring.outputs.workspaceId
+    dataAccessLogs: dataAccessLogs
+    immutableDays: immutableDays
     sku: storageSku
     locked: resourceLocks
     assignRoles: roleAssignments
@@ -247,6 +269,7 @@ module cosmos 'modules/cosmos.bicep' = {
     name: empty(cosmosAccountName) ? 'cosmos-payonce-${token}' : cosmosAccountName
     location: region
     tags: tags
+    backupDays: cosmosBackupDays
     appPrincipalId: identity.outputs.principalId
     autoscaleMaxRu: cosmosAutoscaleMaxRu
     zoneRedundant: cosmosZoneRedundant
@@ -263,6 +286,7 @@ module serviceBus 'modules/serviceBus.bicep' = {
     name: 'sb-payonce-${token}'
     location: region
     tags: tags
+    workspaceId: monitoring.outputs.workspaceId
     assignRoles: roleAssignments
     appPrincipalId: identity.outputs.principalId
     privateNetworking: privateNetworking
@@ -313,6 +337,7 @@ module functionApp 'modules/functionApp.bicep' = {
     planName: 'plan-payonce-${token}'
     location: region
     tags: tags
+    workspaceId: monitoring.outputs.workspaceId
     identityId: identity.outputs.id
     identityClientId: identity.outputs.clientId
     packageIdentityId: packageIdentity.outputs.id

@@ -22,6 +22,9 @@ var given = {
   invoiceSchedule: readEnvironmentVariable('PAYONCE_INVOICE_SCHEDULE', '')
   invoiceIntervalSeconds: readEnvironmentVariable('PAYONCE_INVOICE_INTERVAL_SECONDS', '')
   outboxSchedule: readEnvironmentVariable('PAYONCE_OUTBOX_SCHEDULE', '')
+  logRetentionDays: readEnvironmentVariable('PAYONCE_LOG_RETENTION_DAYS', '')
+  cosmosBackupDays: readEnvironmentVariable('PAYONCE_COSMOS_BACKUP_DAYS', '')
+  immutableDays: readEnvironmentVariable('PAYONCE_IMMUTABLE_DAYS', '')
   monthlyBudget: readEnvironmentVariable('PAYONCE_MONTHLY_BUDGET', '')
   lockContentionThreshold: readEnvironmentVariable('PAYONCE_LOCK_CONTENTION_THRESHOLD', '')
 }
@@ -78,6 +81,10 @@ param invoiceIntervalSeconds = empty(given.invoiceIntervalSeconds) ? 300 : int(g
 param outboxSchedule = !empty(given.outboxSchedule) ? given.outboxSchedule : '*/30 * * * * *'
 param roleAssignments = readEnvironmentVariable('PAYONCE_ROLE_ASSIGNMENTS', '') != 'false'
 param resourceLocks = readEnvironmentVariable('PAYONCE_RESOURCE_LOCKS', '') != 'false'
+param logRetentionDays = empty(given.logRetentionDays) ? 30 : int(given.logRetentionDays)
+param dataAccessLogs = readEnvironmentVariable('PAYONCE_DATA_ACCESS_LOGS', '') == 'true'
+param cosmosBackupDays = empty(given.cosmosBackupDays) ? 7 : int(given.cosmosBackupDays)
+param immutableDays = empty(given.immutableDays) ? 0 : int(given.immutableDays)
 param monthlyBudget = empty(given.monthlyBudget) ? 0 : int(given.monthlyBudget)
 param budgetStart = readEnvironmentVariable('PAYONCE_BUDGET_START', '')
 param developerPrincipalId = readEnvironmentVariable('PAYONCE_DEVELOPER_PRINCIPAL_ID', '')

@@ -16,6 +16,7 @@ param stripeEventsUri string
 param notifySecretUri string
 param notifyWebhookUrl string
 param applicationInsightsConnectionString string
+param workspaceId string
 
 @description('Subnet for outbound traffic. Empty: none.')
 param subnetId string
@@ -242,6 +243,16 @@ resource authentication 'Microsoft.Web/sites/config@2024-11-01' = {
         enabled: false
       }
     }
+  }
+}
+
+// Who signed in. What the app and its host log is in Application Insights already.
+resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = if (signIn) {
+  name: 'payonce'
+  scope: app
+  properties: {
+    workspaceId: workspaceId
+    logs: [{ category: 'AppServiceAuthenticationLogs', enabled: true }]
   }
 }
 

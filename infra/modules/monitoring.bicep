@@ -3,6 +3,7 @@ param token string
 param location string
 param tags object
 param appPrincipalId string
+param retentionDays int
 @description('False: the deployment assigns no Azure roles. Whoever may do so assigns those of the output instead.')
 param assignRoles bool
 
@@ -14,7 +15,7 @@ resource workspace 'Microsoft.OperationalInsights/workspaces@2025-02-01' = {
     sku: {
       name: 'PerGB2018'
     }
-    retentionInDays: 30
+    retentionInDays: retentionDays
     features: {
       disableLocalAuth: true
     }

@@ -6,6 +6,7 @@ param location string
 param tags object
 param appPrincipalId string
 param privateNetworking bool
+param workspaceId string
 @description('False: the deployment assigns no Azure roles. Whoever may do so assigns those of the output instead.')
 param assignRoles bool
 
@@ -110,6 +111,16 @@ resource lockRoleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01
     }
   }
 ]
+
+// Who changed the namespace or its queues.
+resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  name: 'payonce'
+  scope: namespace
+  properties: {
+    workspaceId: workspaceId
+    logs: [{ category: 'OperationalLogs', enabled: true }]
+  }
+}
 
 output id string = namespace.id
 output name string = namespace.name

@@ -43,6 +43,7 @@ const choices: Readonly<Record<string, string>>[] = [
 const others: Readonly<Record<string, string>>[] = [
   {},
   { PAYONCE_ROLE_ASSIGNMENTS: 'false', PAYONCE_RESOURCE_LOCKS: 'false' },
+  { PAYONCE_IMMUTABLE_DAYS: '365', PAYONCE_DATA_ACCESS_LOGS: 'true', PAYONCE_COSMOS_BACKUP_DAYS: '30' },
   { PAYONCE_INSTANCE_MEMORY: '4096', PAYONCE_ALERTS_QUIET_UNTIL: '2026-12-01T14:00:00Z' },
 ];
 

@@ -36,10 +36,39 @@ describe('the logs of', () => {
   test.each([
     ['modules/keyVault.bicep', [{ categoryGroup: 'audit', enabled: true }]],
     ['modules/cosmos.bicep', [{ category: 'ControlPlaneRequests', enabled: true }]],
+    ['modules/serviceBus.bicep', [{ category: 'OperationalLogs', enabled: true }]],
+    ['modules/functionApp.bicep', [{ category: 'AppServiceAuthenticationLogs', enabled: true }]],
+    [
+      'modules/storage.bicep',
+      [
+        { category: 'StorageDelete', enabled: true },
+        { category: 'StorageRead', enabled: false },
+        { category: 'StorageWrite', enabled: false },
+      ],
+    ],
   ])('%s go to the workspace', (path, logs) => {
-    expect(bodyValue(readInfra(path), 'diagnostics', { workspaceId: 'w' })).toMatchObject({
+    expect(
+      bodyValue(readInfra(path), 'diagnostics', { workspaceId: 'w', dataAccessLogs: false }),
+    ).toMatchObject({
       properties: { workspaceId: 'w', logs },
     });
+  });
+});
+
+test('archived invoices and receipts can be made immutable, and are not unless told', () => {
+  const storage = readInfra('modules/storage.bicep');
+  expect(storage.resources.get('immutable')?.value?.text).toContain(
+    "for container in ['archive', 'receipts']: if (immutableDays > 0) {",
+  );
+  expect(main.params.get('immutableDays')?.value?.text).toBe('0');
+  expect(bodyValue(storage, 'account')).toMatchObject({ properties: { allowCrossTenantReplication: false } });
+});
+
+test.each([7, 30])('the database can be restored to any second of %i days', (backupDays) => {
+  expect(
+    bodyValue(readInfra('modules/cosmos.bicep'), 'account', { backupDays, autoscaleMaxRu: 0 }),
+  ).toMatchObject({
+    properties: { backupPolicy: { continuousModeProperties: { tier: `Continuous${backupDays}Days` } } },
   });
 });
 
