@@ -492,7 +492,7 @@ traces
     look: 'Look first at the exceptions of the function named in the result (Application Insights, Failures).'
     query: '''
 requests
-| where success == false
+| where success == false and operation_Name !has "executePayments"
 | summarize failures = sum(itemCount) by operation_Name
 | where failures > 5
 '''
