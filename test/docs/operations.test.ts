@@ -92,7 +92,7 @@ test('how soon somebody should look is the severity of the alert', () => {
 
 test('every table of states is compared', () => {
   const headings = [...page.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
-  expect(headings).toEqual(['During an outage', ...Object.keys(states)]);
+  expect(headings).toEqual(['The first week', 'During an outage', ...Object.keys(states)]);
 });
 
 test('each alert of an outage exists', () => {

@@ -8,21 +8,29 @@ import { describeWith, findProgram } from '../support/servers/findProgram.ts';
 import { root } from './sources.ts';
 
 /*
- * Every block of docs/deploy.md, run here by bash with stand-ins for the programs that reach out. A variable that nothing has set
+ * Every block of docs/deploy.md, and those of docs/operations.md, run here by bash with stand-ins for the programs that reach out. A variable that nothing has set
  * ends the block, and JSON that a program is given has to be JSON.
  */
 
 const page = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
-const all = [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(
-  ({ index, 1: language = '', 2: text = '' }) => ({
-    language,
-    text,
-    index,
-    line: page.slice(0, index).split('\n').length,
-    /** The last lines before the block, which say what has to be set. */
-    before: page.slice(0, index).trimEnd().split('\n\n').at(-1) ?? '',
-  }),
+const all = blocksIn(page);
+/** Commands. The other blocks there are queries. */
+const ofOperations = blocksIn(readFileSync(join(root, 'docs/operations.md'), 'utf8')).filter(
+  ({ language }) => language === '',
 );
+
+function blocksIn(text: string) {
+  return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(
+    ({ index, 1: language = '', 2: block = '' }) => ({
+      language,
+      text: block,
+      index,
+      line: text.slice(0, index).split('\n').length,
+      /** The last lines before the block, which say what has to be set. */
+      before: text.slice(0, index).trimEnd().split('\n\n').at(-1) ?? '',
+    }),
+  );
+}
 
 /** Blocks that bash cannot run, by something in them. */
 const notRun: Readonly<Record<string, RegExp>> = {
@@ -40,6 +48,7 @@ const [quickStart, ...others] = [
       name: `line ${block.line}: ${block.text.split('\n')[0]?.slice(0, 60)}`,
       blocks: [block],
     })),
+  ...ofOperations.map((block) => ({ name: `operations.md, line ${block.line}`, blocks: [block] })),
 ].map(({ name, blocks }) => ({ name, blocks: blocks.filter((block) => reasonFor(block) === undefined) }));
 
 /** Programs that reach out. `rm` and the like are real. */
