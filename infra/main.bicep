@@ -222,7 +222,7 @@ module network 'modules/network.bicep' = if (ownNetwork) {
   name: 'network'
   scope: group
   params: {
-    name: 'vnet-payonce-${token}'
+    token: token
     location: region
     tags: tags
     addressSpace: networkAddressSpace

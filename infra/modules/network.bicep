@@ -1,5 +1,5 @@
 // A network for the app and for the private endpoints of the services it uses.
-param name string
+param token string
 param location string
 param tags object
 
@@ -11,14 +11,14 @@ param natGateway bool
 
 // The rules that each group has: from outside the network nothing comes in.
 resource appRules 'Microsoft.Network/networkSecurityGroups@2024-07-01' = {
-  name: '${name}-app'
+  name: 'nsg-payonce-app-${token}'
   location: location
   tags: tags
 }
 
 // HTTPS, and AMQP of Service Bus, from inside the network and from networks that are peered with it.
 resource endpointRules 'Microsoft.Network/networkSecurityGroups@2024-07-01' = {
-  name: '${name}-endpoints'
+  name: 'nsg-payonce-endpoints-${token}'
   location: location
   tags: tags
   properties: {
@@ -54,7 +54,7 @@ resource endpointRules 'Microsoft.Network/networkSecurityGroups@2024-07-01' = {
 }
 
 resource egressAddress 'Microsoft.Network/publicIPAddresses@2024-07-01' = if (natGateway) {
-  name: '${name}-egress'
+  name: 'pip-payonce-${token}'
   location: location
   tags: tags
   sku: {
@@ -66,7 +66,7 @@ resource egressAddress 'Microsoft.Network/publicIPAddresses@2024-07-01' = if (na
 }
 
 resource gateway 'Microsoft.Network/natGateways@2024-07-01' = if (natGateway) {
-  name: '${name}-nat'
+  name: 'ng-payonce-${token}'
   location: location
   tags: tags
   sku: {
@@ -78,7 +78,7 @@ resource gateway 'Microsoft.Network/natGateways@2024-07-01' = if (natGateway) {
 }
 
 resource network 'Microsoft.Network/virtualNetworks@2024-07-01' = {
-  name: name
+  name: 'vnet-payonce-${token}'
   location: location
   tags: tags
   properties: {

@@ -27,7 +27,7 @@ describe('the network', () => {
     const body = network.resources.get('network')?.body.text ?? '';
     expect(body).not.toMatch(/\d+\.\d+\.\d+\.\d+/);
     expect(body.match(/networkSecurityGroup: \{/g)).toHaveLength(2);
-    expect(bodyValue(network, 'endpointRules', { name: 'n' })).toMatchObject({
+    expect(bodyValue(network, 'endpointRules', { token: 't' })).toMatchObject({
       properties: {
         securityRules: [
           {
@@ -45,7 +45,7 @@ describe('the network', () => {
 
   test('has a way out: a gateway with a fixed address, or the default one', () => {
     const subnets = (natGateway: boolean) => {
-      const body = bodyValue(network, 'network', { name: 'n', addressSpace: '10.0.0.0/16', natGateway });
+      const body = bodyValue(network, 'network', { token: 't', addressSpace: '10.0.0.0/16', natGateway });
       return shape.parse(body).properties.subnets.map(({ properties }) => properties);
     };
     const [withGateway, without] = [subnets(true)[0], subnets(false)[0]];

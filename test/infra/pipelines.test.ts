@@ -223,6 +223,16 @@ test('the Deploy workflow checks key and target before it creates anything, and 
   expect(at('config-zip')).toBe(steps.length - 3);
 });
 
+test('azd knows the template by the name and the version of the package', () => {
+  const { metadata } = z
+    .object({ metadata: z.object({ template: z.string() }) })
+    .parse(parse(read('azure.yaml')));
+  const { name, version } = z
+    .object({ name: z.string(), version: z.string() })
+    .parse(JSON.parse(read('package.json')));
+  expect(metadata.template).toBe(`${name}@${version}`);
+});
+
 test('azd deploys the output of npm run package, to the app that infra/ tags', () => {
   const { services } = z
     .object({ services: z.record(z.string(), z.object({ dist: z.string(), host: z.string() })) })
