@@ -89,7 +89,7 @@ export async function recordProgress(
   payment: ProviderPayment,
   assertHeld: () => void,
 ): Promise<Tracked> {
-  let isSecond = false;
+  let isSecond: boolean | undefined;
   const updated = await record<Exclude<ProgressDecision, Recorded>>(
     parts,
     invoiceId,

@@ -2,7 +2,7 @@
  * Draws mutants of decisions (mutants.ts) and runs the tests of their folders on each, in a copy of the project. Those that no
  * test notices are listed. The same seed draws the same mutants of the same sources.
  *
- *     npm run test:mutants -- [--seed N] [--count 60] [--only PLACE]
+ *     npm run test:mutants -- [--area NAME] [--seed N] [--count 60] [--only PLACE]
  *
  * Exits with 1 if a mutant survives whose place `equivalent.ts` does not name.
  */
@@ -20,12 +20,14 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '20261125' },
     count: { type: 'string', default: '60' },
     only: { type: 'string', default: '' },
+    area: { type: 'string', default: '' },
   },
 });
 
-/** The code that decides on refunds, corrections and on what a payment means, and the tests of it, nearest first. */
-const areas: readonly { sources: readonly string[]; tests: readonly string[] }[] = [
+/** Code that decides, and the tests of it, nearest first. */
+const areas: readonly { name: string; sources: readonly string[]; tests: readonly string[] }[] = [
   {
+    name: 'after',
     sources: ['src/after', 'src/paying/mergeReversals.ts', 'src/paying/foundPayment.ts'],
     tests: [
       'test/after',
@@ -34,7 +36,14 @@ const areas: readonly { sources: readonly string[]; tests: readonly string[] }[]
       'test/ops/refundsApi.test.ts',
     ],
   },
+  {
+    name: 'claiming',
+    sources: ['src/claiming', 'src/archive', 'src/outbox'],
+    tests: ['test/claiming', 'test/archive', 'test/outbox', 'test/paying', 'test/invoice'],
+  },
 ];
+/** Decisions that take several files to show: crashes, schedules and whole batches. */
+const furthest = ['test/simulation/simulation.test.ts'];
 const longestMs = 240_000;
 
 async function filesOf(source: string): Promise<string[]> {
@@ -61,7 +70,8 @@ function isNoticed(copy: string, tests: readonly string[]): Promise<boolean> {
 const survivors: string[] = [];
 let drawnCount = 0;
 await using copy = await projectCopy();
-for (const { sources, tests } of areas) {
+for (const { name, sources, tests } of areas) {
+  if (!name.includes(values.area)) continue;
   const files = (await Promise.all(sources.map(filesOf))).flat().toSorted();
   const all: Mutant[] = [];
   for (const file of files) all.push(...mutantsOf(file, await readFile(join(project, file), 'utf8')));
@@ -70,7 +80,7 @@ for (const { sources, tests } of areas) {
   while (drawn.length < Number(values.count) && all.length > 0)
     drawn.push(...all.splice(random.between(0, all.length - 1), 1));
   console.log(
-    `${all.length + drawn.length} mutants of ${files.length} files; ${drawn.length} drawn by seed ${values.seed}`,
+    `${name}: ${all.length + drawn.length} mutants of ${files.length} files; ${drawn.length} drawn by seed ${values.seed}`,
   );
   if (await isNoticed(copy.path, tests)) throw new Error('the tests fail without any mutant');
   for (const [index, mutant] of drawn.entries()) {
@@ -82,7 +92,8 @@ for (const { sources, tests } of areas) {
     await writeFile(path, whole.slice(0, mutant.start) + mutant.to + whole.slice(mutant.end));
     let noticed = false;
     // The nearest tests notice most.
-    for (const some of [tests.slice(0, 2), tests.slice(2)]) noticed ||= await isNoticed(copy.path, some);
+    for (const some of [tests.slice(0, 2), tests.slice(2), furthest])
+      noticed ||= await isNoticed(copy.path, some);
     await writeFile(path, whole);
     const reason = equivalent[place];
     if (!noticed && reason === undefined) survivors.push(place);

@@ -8,8 +8,8 @@ import {
 export interface MemoryEffects extends Effects {
   /** Every recorded effect, those of messages too. */
   all(): { item: WorkItem; effect: RecordedEffect }[];
-  /** Forgets the effects of work items, and those of messages, that are not to be kept. */
-  keep(isKept: (item: WorkItem) => boolean): void;
+  /** Forgets the records that are not to be kept, by the key of their work item or the id of their message. */
+  keep(isKept: (name: string) => boolean): void;
 }
 
 /** Names the effect of a work item among those of all. */
@@ -32,8 +32,8 @@ export function memoryEffects(): MemoryEffects {
     },
     all: () => [...ofItems.values(), ...[...ofMessages.values()].flat()],
     keep(isKept) {
-      for (const [key, { item }] of ofItems) if (!isKept(item)) ofItems.delete(key);
-      for (const [id, done] of ofMessages) if (!done.every(({ item }) => isKept(item))) ofMessages.delete(id);
+      for (const records of [ofItems, ofMessages])
+        for (const name of records.keys()) if (!isKept(name)) records.delete(name);
     },
   };
 }

@@ -68,7 +68,8 @@ export function createWorld(
   const stored = new Map<string, StoredDocument>();
   const locks = memoryLockStore(now);
   const effects = memoryEffects();
-  const effectsAt = new Map<string, number>();
+  /** When the effect of each work item or message was recorded first: another record of it changes nothing. */
+  const recordedAt = new Map<string, number>();
   const announcedAt = new Map<string, number>();
   const pauses = memoryPauseStore();
   let ordered: { pause: PauseOrder; since: number } | undefined;
@@ -85,6 +86,10 @@ export function createWorld(
       versions.set(name, keepsAll ? history : history.slice(-20));
     }
     onWrite(after, before);
+  }
+
+  function recorded(name: string): void {
+    if (!recordedAt.has(name)) recordedAt.set(name, timeline.now);
   }
 
   const documents = memoryDocuments({ now, onWrite: wrote, copies: false });
@@ -121,7 +126,8 @@ export function createWorld(
         }
       }
       for (const [id, at] of announcedAt) if (at > time) announcedAt.delete(id);
-      effects.keep((item) => (effectsAt.get(effectKey(item)) ?? 0) <= time);
+      effects.keep((name) => (recordedAt.get(name) ?? 0) <= time);
+      for (const [name, at] of recordedAt) if (at > time) recordedAt.delete(name);
       return { put, gone };
     },
     /** Invoices that a person has voided, as the app has told them, and that nobody has retried since. */
@@ -159,14 +165,14 @@ export function createWorld(
       has: (item) => effects.has(item),
       hasMessage: (id) => effects.hasMessage(id),
       async record(item, effect) {
-        effectsAt.set(effectKey(item), timeline.now);
+        recorded(effectKey(item));
         onEffect(item);
         await effects.record(item, effect);
         if (typeof effect.webhookId === 'string' && !announcedAt.has(effect.webhookId))
           announcedAt.set(effect.webhookId, timeline.now);
       },
       async recordMessage(id, done) {
-        for (const { item } of done) effectsAt.set(effectKey(item), timeline.now);
+        recorded(id);
         onEffect(id);
         await effects.recordMessage(id, done);
       },
