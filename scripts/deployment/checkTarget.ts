@@ -62,6 +62,9 @@ function silence(until: string): void {
   if (values.azd)
     execFileSync('azd', ['env', 'set', 'PAYONCE_ALERTS_QUIET_UNTIL', until], { stdio: 'inherit' });
   else if (laterSteps !== '') appendFileSync(laterSteps, `PAYONCE_ALERTS_QUIET_UNTIL=${until}\n`);
-  else return;
+  else {
+    console.log(`a first deployment: PAYONCE_ALERTS_QUIET_UNTIL=${until} would silence its alerts`);
+    return;
+  }
   console.log(`a first deployment: alerts tell nobody until ${until}`);
 }

@@ -172,6 +172,11 @@ describe('npm run check-target', () => {
     });
   });
 
+  test('says how to silence them where no later step takes it over', async () => {
+    const { output } = await run({}, { GITHUB_ENV: '' });
+    expect(output).toMatch(/PAYONCE_ALERTS_QUIET_UNTIL=\S+ would silence/);
+  });
+
   test('silences nothing later, or if a time to come is set', async () => {
     expect(await run({ groups: { 'rg-payonce-test': ['func-1'] } })).toMatchObject({ code: 0, later: '' });
     expect(await run({}, { PAYONCE_ALERTS_QUIET_UNTIL: '2120-12-01T00:00:00Z' })).toMatchObject({
