@@ -28,11 +28,39 @@ param notifyWebhookUrl string = ''
 @secure()
 param notifyWebhookSecret string = ''
 
-@description('Email address for alerts. Empty: alerts appear only in the portal.')
+@description('Email addresses for alerts, comma-separated. Empty: alerts appear only in the portal.')
 param alertEmail string = ''
+
+@description('Webhooks for alerts, comma-separated: what Teams, PagerDuty or a chat gives you for them. Empty: none.')
+@secure()
+param alertWebhooks string = ''
+
+@description('Until then alerts are shown and nobody is told (2026-12-01T14:00:00Z): for a first deployment, or maintenance. Empty, or past: everybody is told.')
+param alertsQuietUntil string = ''
 
 @description('True: data services are reachable only through private endpoints, and Service Bus is Premium. Cannot be changed after the first deployment.')
 param privateNetworking bool = false
+
+@description('With privateNetworking: address space of the network, at least a /23.')
+param networkAddressSpace string = '10.80.0.0/16'
+
+@description('With privateNetworking: id of a subnet of yours for the app, delegated to Microsoft.App/environments. Together with endpointSubnetId. Empty: the deployment creates a network.')
+param appSubnetId string = ''
+
+@description('With privateNetworking: id of a subnet of yours for the private endpoints. Together with appSubnetId.')
+param endpointSubnetId string = ''
+
+@description('With privateNetworking: id of the resource group that has the privatelink zones. "none": a policy registers the endpoints. Empty: the deployment creates the zones.')
+param privateDnsZones string = ''
+
+@description('With privateNetworking, in a network of the deployment: what leaves it has one fixed address, the output EGRESS_ADDRESS.')
+param natGateway bool = false
+
+@description('With privateNetworking: ops, Stripe events and the deployment of code are reachable only through a private endpoint.')
+param privateInbound bool = false
+
+@description('Address ranges (CIDR) that reach the app and its deployment. Empty: all.')
+param allowedAddresses array = []
 
 @description('0: Cosmos DB serverless. Otherwise the autoscale maximum in RU/s (a multiple of 1000). The choice between the two cannot be changed after the first deployment.')
 @minValue(0)
@@ -57,8 +85,9 @@ param storageSku string = 'Standard_ZRS'
 @maxValue(1000)
 param maximumInstanceCount int = 100
 
-@description('Memory of an instance, in megabytes.')
-@allowed([2048, 4096])
+@description('Memory of an instance, in megabytes: 2048 or 4096.')
+@minValue(2048)
+@maxValue(4096)
 param instanceMemory int = 2048
 
 @description('Always-ready instances for payments. 0: payments scale to zero.')
@@ -115,8 +144,29 @@ param outboxSchedule string = '*/30 * * * * *'
 @description('True: the app neither claims nor charges, not even in manual runs. Everything else keeps running. For a restore.')
 param paymentsPaused bool = false
 
+@description('False: the deployment assigns no Azure roles, which takes Owner or User Access Administrator. The output ROLE_ASSIGNMENTS has them.')
+param roleAssignments bool = true
+
 @description('True: the database and the storage account cannot be deleted until their locks are removed.')
 param resourceLocks bool = true
+
+@description('Days for which logs, metrics and traces are kept in the workspace.')
+@minValue(30)
+@maxValue(730)
+param logRetentionDays int = 30
+
+@description('True: every read and write of a blob is logged, not only deletions: some 15 million lines a month of an idle app.')
+param dataAccessLogs bool = false
+
+@description('Days to which the database can be restored: 7, or 30 at a price. A change of an existing account needs az first (docs/deploy.md).')
+@minValue(7)
+@maxValue(30)
+param cosmosBackupDays int = 7
+
+@description('Days for which archived invoices and receipts can be neither changed nor deleted, by an erasure neither. 0: none.')
+@minValue(0)
+@maxValue(146000)
+param immutableDays int = 0
 
 @description('Budget of the resource group a month, in the currency of the subscription. 0: none. A message comes at 80 % spent, and when the forecast exceeds it.')
 @minValue(0)
@@ -131,15 +181,19 @@ param developerPrincipalId string = ''
 @description('Alert threshold: failed attempts to take a held lease within 15 minutes.')
 param lockContentionThreshold int = 200
 
-var token = toLower(uniqueString(subscription().id, environmentName, location))
+// One environment in one region is one set of names, however they are spelled: `Test` and `test`, `West Europe` and `westeurope`.
+var environmentKey = toLower(environmentName)
+var region = toLower(replace(location, ' ', ''))
+var token = toLower(uniqueString(subscription().id, environmentKey, region))
+var ownNetwork = privateNetworking && empty(endpointSubnetId)
 var tags = {
   app: 'payonce'
   'azd-env-name': environmentName
 }
 
 resource group 'Microsoft.Resources/resourceGroups@2025-04-01' = {
-  name: 'rg-payonce-${environmentName}'
-  location: location
+  name: 'rg-payonce-${environmentKey}'
+  location: region
   tags: tags
 }
 
@@ -148,7 +202,7 @@ module identity 'modules/identity.bicep' = {
   scope: group
   params: {
     name: 'id-payonce-${token}'
-    location: location
+    location: region
     tags: tags
   }
 }
@@ -159,18 +213,20 @@ module packageIdentity 'modules/identity.bicep' = {
   scope: group
   params: {
     name: 'id-payonce-package-${token}'
-    location: location
+    location: region
     tags: tags
   }
 }
 
-module network 'modules/network.bicep' = if (privateNetworking) {
+module network 'modules/network.bicep' = if (ownNetwork) {
   name: 'network'
   scope: group
   params: {
-    name: 'vnet-payonce-${token}'
-    location: location
+    token: token
+    location: region
     tags: tags
+    addressSpace: networkAddressSpace
+    natGateway: natGateway
   }
 }
 
@@ -179,8 +235,10 @@ module monitoring 'modules/monitoring.bicep' = {
   scope: group
   params: {
     token: token
-    location: location
+    location: region
     tags: tags
+    retentionDays: logRetentionDays
+    assignRoles: roleAssignments
     appPrincipalId: identity.outputs.principalId
   }
 }
@@ -190,10 +248,14 @@ module storage 'modules/storage.bicep' = {
   scope: group
   params: {
     name: 'stpayonce${token}'
-    location: location
+    location: region
     tags: tags
+    workspaceId: monitoring.outputs.workspaceId
+    dataAccessLogs: dataAccessLogs
+    immutableDays: immutableDays
     sku: storageSku
     locked: resourceLocks
+    assignRoles: roleAssignments
     appPrincipalId: identity.outputs.principalId
     packagePrincipalId: packageIdentity.outputs.principalId
     privateNetworking: privateNetworking
@@ -205,8 +267,9 @@ module cosmos 'modules/cosmos.bicep' = {
   scope: group
   params: {
     name: empty(cosmosAccountName) ? 'cosmos-payonce-${token}' : cosmosAccountName
-    location: location
+    location: region
     tags: tags
+    backupDays: cosmosBackupDays
     appPrincipalId: identity.outputs.principalId
     autoscaleMaxRu: cosmosAutoscaleMaxRu
     zoneRedundant: cosmosZoneRedundant
@@ -221,8 +284,10 @@ module serviceBus 'modules/serviceBus.bicep' = {
   scope: group
   params: {
     name: 'sb-payonce-${token}'
-    location: location
+    location: region
     tags: tags
+    workspaceId: monitoring.outputs.workspaceId
+    assignRoles: roleAssignments
     appPrincipalId: identity.outputs.principalId
     privateNetworking: privateNetworking
   }
@@ -233,8 +298,9 @@ module keyVault 'modules/keyVault.bicep' = {
   scope: group
   params: {
     name: 'kv-${token}'
-    location: location
+    location: region
     tags: tags
+    assignRoles: roleAssignments
     appPrincipalId: identity.outputs.principalId
     workspaceId: monitoring.outputs.workspaceId
     stripeSecretKey: stripeSecretKey
@@ -248,14 +314,18 @@ module privateEndpoints 'modules/privateEndpoints.bicep' = if (privateNetworking
   name: 'private-endpoints'
   scope: group
   params: {
-    location: location
+    location: region
     tags: tags
-    networkId: network!.outputs.id
-    subnetId: network!.outputs.endpointSubnetId
-    storageId: storage.outputs.id
-    cosmosId: cosmos.outputs.id
-    serviceBusId: serviceBus.outputs.id
-    keyVaultId: keyVault.outputs.id
+    subnetId: ownNetwork ? network!.outputs.endpointSubnetId : endpointSubnetId
+    dnsZones: privateDnsZones
+    endpoints: [
+      { name: 'blob', resourceId: storage.outputs.id, subresource: 'blob', zone: 'privatelink.blob.${environment().suffixes.storage}' }
+      { name: 'queue', resourceId: storage.outputs.id, subresource: 'queue', zone: 'privatelink.queue.${environment().suffixes.storage}' }
+      { name: 'table', resourceId: storage.outputs.id, subresource: 'table', zone: 'privatelink.table.${environment().suffixes.storage}' }
+      { name: 'cosmos', resourceId: cosmos.outputs.id, subresource: 'Sql', zone: 'privatelink.documents.azure.com' }
+      { name: 'service-bus', resourceId: serviceBus.outputs.id, subresource: 'namespace', zone: 'privatelink.servicebus.windows.net' }
+      { name: 'key-vault', resourceId: keyVault.outputs.id, subresource: 'vault', zone: 'privatelink.vaultcore.azure.net' }
+    ]
   }
 }
 
@@ -265,8 +335,9 @@ module functionApp 'modules/functionApp.bicep' = {
   params: {
     name: 'func-payonce-${token}'
     planName: 'plan-payonce-${token}'
-    location: location
+    location: region
     tags: tags
+    workspaceId: monitoring.outputs.workspaceId
     identityId: identity.outputs.id
     identityClientId: identity.outputs.clientId
     packageIdentityId: packageIdentity.outputs.id
@@ -280,7 +351,9 @@ module functionApp 'modules/functionApp.bicep' = {
     notifySecretUri: keyVault.outputs.notifySecretUri
     notifyWebhookUrl: notifyWebhookUrl
     applicationInsightsConnectionString: monitoring.outputs.connectionString
-    subnetId: privateNetworking ? network!.outputs.appSubnetId : ''
+    subnetId: !privateNetworking ? '' : ownNetwork ? network!.outputs.appSubnetId : appSubnetId
+    publicInbound: !(privateNetworking && privateInbound)
+    allowedAddresses: allowedAddresses
     maximumInstanceCount: maximumInstanceCount
     instanceMemory: instanceMemory
     zoneRedundant: planZoneRedundant
@@ -303,15 +376,30 @@ module functionApp 'modules/functionApp.bicep' = {
   dependsOn: [privateEndpoints]
 }
 
+// Its zone has the names of the app and of the site that takes deployments.
+module inboundEndpoint 'modules/privateEndpoints.bicep' = if (privateNetworking && privateInbound) {
+  name: 'inbound-endpoint'
+  scope: group
+  params: {
+    location: region
+    tags: tags
+    subnetId: ownNetwork ? network!.outputs.endpointSubnetId : endpointSubnetId
+    dnsZones: privateDnsZones
+    endpoints: [{ name: 'app', resourceId: functionApp.outputs.id, subresource: 'sites', zone: 'privatelink.azurewebsites.net' }]
+  }
+}
+
 module alerts 'modules/alerts.bicep' = {
   name: 'alerts'
   scope: group
   params: {
-    location: location
+    location: region
     tags: tags
     applicationInsightsId: monitoring.outputs.applicationInsightsId
     serviceBusId: serviceBus.outputs.id
     alertEmail: alertEmail
+    alertWebhooks: alertWebhooks
+    quietUntil: alertsQuietUntil
     invoiceIntervalSeconds: invoiceIntervalSeconds
     shardGroups: shardGroups
     lockContentionThreshold: lockContentionThreshold
@@ -330,7 +418,7 @@ module budget 'modules/budget.bicep' = if (monthlyBudget > 0) {
   }
 }
 
-module developer 'modules/developer.bicep' = if (!empty(developerPrincipalId)) {
+module developer 'modules/developer.bicep' = if (!empty(developerPrincipalId) && roleAssignments) {
   name: 'developer'
   scope: group
   params: {
@@ -345,7 +433,7 @@ module workbook 'modules/workbook.bicep' = {
   name: 'workbook'
   scope: group
   params: {
-    location: location
+    location: region
     tags: tags
     applicationInsightsId: monitoring.outputs.applicationInsightsId
   }
@@ -359,4 +447,10 @@ output OPS_ADDRESS string = 'https://${functionApp.outputs.hostName}/api'
 @description('Vault for the Stripe key: az keyvault secret set --vault-name … --name stripe-secret-key.')
 output KEY_VAULT_NAME string = keyVault.outputs.name
 output COSMOS_ENDPOINT string = cosmos.outputs.endpoint
+@description('The address from which the app calls others, with natGateway.')
+output EGRESS_ADDRESS string = ownNetwork ? network!.outputs.egressAddress : ''
 output SERVICE_BUS_HOST string = serviceBus.outputs.host
+@description('The roles that somebody else has to assign, with roleAssignments false: role, principalId, scope and condition of each.')
+output ROLE_ASSIGNMENTS array = roleAssignments
+  ? []
+  : concat(storage.outputs.assignments, serviceBus.outputs.assignments, keyVault.outputs.assignments, monitoring.outputs.assignments)

@@ -4,6 +4,8 @@
 using 'main.bicep'
 
 var given = {
+  networkAddressSpace: readEnvironmentVariable('PAYONCE_NETWORK_ADDRESS_SPACE', '')
+  allowedAddresses: readEnvironmentVariable('PAYONCE_ALLOWED_ADDRESSES', '')
   cosmosAutoscaleMaxRu: readEnvironmentVariable('PAYONCE_COSMOS_AUTOSCALE_MAX_RU', '')
   maximumInstanceCount: readEnvironmentVariable('PAYONCE_MAXIMUM_INSTANCE_COUNT', '')
   alwaysReadyPayments: readEnvironmentVariable('PAYONCE_ALWAYS_READY_PAYMENTS', '')
@@ -20,6 +22,9 @@ var given = {
   invoiceSchedule: readEnvironmentVariable('PAYONCE_INVOICE_SCHEDULE', '')
   invoiceIntervalSeconds: readEnvironmentVariable('PAYONCE_INVOICE_INTERVAL_SECONDS', '')
   outboxSchedule: readEnvironmentVariable('PAYONCE_OUTBOX_SCHEDULE', '')
+  logRetentionDays: readEnvironmentVariable('PAYONCE_LOG_RETENTION_DAYS', '')
+  cosmosBackupDays: readEnvironmentVariable('PAYONCE_COSMOS_BACKUP_DAYS', '')
+  immutableDays: readEnvironmentVariable('PAYONCE_IMMUTABLE_DAYS', '')
   monthlyBudget: readEnvironmentVariable('PAYONCE_MONTHLY_BUDGET', '')
   lockContentionThreshold: readEnvironmentVariable('PAYONCE_LOCK_CONTENTION_THRESHOLD', '')
 }
@@ -34,10 +39,19 @@ param notifyWebhookSecret = readEnvironmentVariable('NOTIFY_WEBHOOK_SECRET', '')
 param stripeWebhook = readEnvironmentVariable('PAYONCE_STRIPE_WEBHOOK', '') == 'true'
 param notifyWebhookUrl = readEnvironmentVariable('PAYONCE_NOTIFY_WEBHOOK_URL', '')
 param alertEmail = readEnvironmentVariable('PAYONCE_ALERT_EMAIL', '')
+param alertWebhooks = readEnvironmentVariable('PAYONCE_ALERT_WEBHOOKS', '')
+param alertsQuietUntil = readEnvironmentVariable('PAYONCE_ALERTS_QUIET_UNTIL', '')
 
 // Fixed at the first deployment: Azure cannot change them later, and the app depends on the number of shards.
 // docs/deploy.md lists what may still change of storageSku and cosmosAutoscaleMaxRu.
 param privateNetworking = readEnvironmentVariable('PAYONCE_PRIVATE_NETWORKING', '') == 'true'
+param networkAddressSpace = !empty(given.networkAddressSpace) ? given.networkAddressSpace : '10.80.0.0/16'
+param appSubnetId = readEnvironmentVariable('PAYONCE_APP_SUBNET_ID', '')
+param endpointSubnetId = readEnvironmentVariable('PAYONCE_ENDPOINT_SUBNET_ID', '')
+param privateDnsZones = readEnvironmentVariable('PAYONCE_PRIVATE_DNS_ZONES', '')
+param natGateway = readEnvironmentVariable('PAYONCE_NAT_GATEWAY', '') == 'true'
+param privateInbound = readEnvironmentVariable('PAYONCE_PRIVATE_INBOUND', '') == 'true'
+param allowedAddresses = empty(given.allowedAddresses) ? [] : split(given.allowedAddresses, ',')
 param cosmosAutoscaleMaxRu = empty(given.cosmosAutoscaleMaxRu) ? 0 : int(given.cosmosAutoscaleMaxRu)
 param cosmosZoneRedundant = readEnvironmentVariable('PAYONCE_COSMOS_ZONE_REDUNDANT', '') == 'true'
 param storageSku = !empty(given.storageSku) ? given.storageSku : 'Standard_ZRS'
@@ -65,7 +79,12 @@ param locks = !empty(given.locks) ? given.locks : 'blob'
 param invoiceSchedule = !empty(given.invoiceSchedule) ? given.invoiceSchedule : '0 */5 * * * *'
 param invoiceIntervalSeconds = empty(given.invoiceIntervalSeconds) ? 300 : int(given.invoiceIntervalSeconds)
 param outboxSchedule = !empty(given.outboxSchedule) ? given.outboxSchedule : '*/30 * * * * *'
+param roleAssignments = readEnvironmentVariable('PAYONCE_ROLE_ASSIGNMENTS', '') != 'false'
 param resourceLocks = readEnvironmentVariable('PAYONCE_RESOURCE_LOCKS', '') != 'false'
+param logRetentionDays = empty(given.logRetentionDays) ? 30 : int(given.logRetentionDays)
+param dataAccessLogs = readEnvironmentVariable('PAYONCE_DATA_ACCESS_LOGS', '') == 'true'
+param cosmosBackupDays = empty(given.cosmosBackupDays) ? 7 : int(given.cosmosBackupDays)
+param immutableDays = empty(given.immutableDays) ? 0 : int(given.immutableDays)
 param monthlyBudget = empty(given.monthlyBudget) ? 0 : int(given.monthlyBudget)
 param budgetStart = readEnvironmentVariable('PAYONCE_BUDGET_START', '')
 param developerPrincipalId = readEnvironmentVariable('PAYONCE_DEVELOPER_PRINCIPAL_ID', '')

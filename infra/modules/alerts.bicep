@@ -4,7 +4,14 @@ param location string
 param tags object
 param applicationInsightsId string
 param serviceBusId string
+@description('Email addresses, comma-separated.')
 param alertEmail string
+@description('Addresses that get each alert as JSON (common alert schema), comma-separated.')
+@secure()
+param alertWebhooks string
+@description('Until then alerts are shown, and nobody is told (ISO 8601, UTC). Empty, or past: everybody is told.')
+param quietUntil string
+param now string = utcNow()
 param invoiceIntervalSeconds int
 param shardGroups int
 param lockContentionThreshold int
@@ -19,7 +26,40 @@ resource actionGroup 'Microsoft.Insights/actionGroups@2023-01-01' = {
   properties: {
     enabled: true
     groupShortName: 'payonce'
-    emailReceivers: empty(alertEmail) ? [] : [{ name: 'on call', emailAddress: alertEmail, useCommonAlertSchema: true }]
+    emailReceivers: [
+      for (address, index) in (empty(alertEmail) ? [] : split(alertEmail, ',')): {
+        name: index == 0 ? 'on call' : 'on call ${index + 1}'
+        emailAddress: address
+        useCommonAlertSchema: true
+      }
+    ]
+    webhookReceivers: [
+      for (address, index) in (empty(alertWebhooks) ? [] : split(alertWebhooks, ',')): {
+        name: 'webhook ${index + 1}'
+        serviceUri: address
+        useCommonAlertSchema: true
+      }
+    ]
+  }
+}
+
+// On a first day the app is not there yet, or waits for its key, and maintenance stops it: the alerts that notice silence fire then.
+// It ends by itself. A later deployment without the parameter leaves one that has ended as it is.
+var quiet = empty(quietUntil) ? false : dateTimeToEpoch(quietUntil) > dateTimeToEpoch(now)
+resource quietHours 'Microsoft.AlertsManagement/actionRules@2021-08-08' = if (quiet) {
+  name: 'payonce-quiet'
+  location: 'Global'
+  tags: tags
+  properties: {
+    description: 'A first deployment, or maintenance: alerts are shown, and nobody is told.'
+    enabled: true
+    scopes: [resourceGroup().id]
+    actions: [{ actionType: 'RemoveAllActionGroups' }]
+    schedule: {
+      timeZone: 'UTC'
+      effectiveFrom: dateTimeAdd(now, 'PT0S', 'yyyy-MM-ddTHH:mm:ss')
+      effectiveUntil: quiet ? dateTimeAdd(quietUntil, 'PT0S', 'yyyy-MM-ddTHH:mm:ss') : ''
+    }
   }
 }
 
@@ -452,7 +492,7 @@ traces
     look: 'Look first at the exceptions of the function named in the result (Application Insights, Failures).'
     query: '''
 requests
-| where success == false
+| where success == false and operation_Name !has "executePayments"
 | summarize failures = sum(itemCount) by operation_Name
 | where failures > 5
 '''
@@ -471,6 +511,8 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2021-08-01' = [
       severity: alert.severity
       enabled: true
       autoMitigate: true
+      // On a first deployment the tables that the queries read do not exist yet.
+      skipQueryValidation: true
       evaluationFrequency: contains(urgent, alert.name) ? 'PT1M' : 'PT5M'
       windowSize: alert.window
       scopes: [applicationInsightsId]

@@ -3,6 +3,8 @@ param amount int
 param start string
 param alertEmail string
 
+var addresses = empty(alertEmail) ? [] : split(alertEmail, ',')
+
 resource budget 'Microsoft.Consumption/budgets@2024-08-01' = {
   name: 'budget-payonce'
   properties: {
@@ -18,7 +20,7 @@ resource budget 'Microsoft.Consumption/budgets@2024-08-01' = {
         operator: 'GreaterThanOrEqualTo'
         threshold: 80
         thresholdType: 'Actual'
-        contactEmails: empty(alertEmail) ? [] : [alertEmail]
+        contactEmails: addresses
         contactRoles: ['Owner']
       }
       expected: {
@@ -26,7 +28,7 @@ resource budget 'Microsoft.Consumption/budgets@2024-08-01' = {
         operator: 'GreaterThanOrEqualTo'
         threshold: 100
         thresholdType: 'Forecasted'
-        contactEmails: empty(alertEmail) ? [] : [alertEmail]
+        contactEmails: addresses
         contactRoles: ['Owner']
       }
     }

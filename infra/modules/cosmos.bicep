@@ -7,6 +7,7 @@ param privateNetworking bool
 param workspaceId string
 param locked bool
 param zoneRedundant bool
+param backupDays int
 
 @description('0: serverless. Otherwise the maximum RU/s, shared by the six containers.')
 param autoscaleMaxRu int
@@ -100,7 +101,7 @@ resource account 'Microsoft.DocumentDB/databaseAccounts@2025-04-15' = {
     backupPolicy: {
       type: 'Continuous'
       continuousModeProperties: {
-        tier: 'Continuous7Days'
+        tier: 'Continuous${backupDays}Days'
       }
     }
   }

@@ -16,9 +16,15 @@ param stripeEventsUri string
 param notifySecretUri string
 param notifyWebhookUrl string
 param applicationInsightsConnectionString string
+param workspaceId string
 
 @description('Subnet for outbound traffic. Empty: none.')
 param subnetId string
+
+@description('False: only a private endpoint reaches the app and its deployment.')
+param publicInbound bool
+@description('Address ranges that reach the app and its deployment. Empty: all.')
+param allowedAddresses array
 
 param maximumInstanceCount int
 param instanceMemory int
@@ -131,6 +137,7 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
   properties: {
     serverFarmId: plan.id
     httpsOnly: true
+    publicNetworkAccess: publicInbound ? 'Enabled' : 'Disabled'
     keyVaultReferenceIdentity: identityId
     virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
     functionAppConfig: {
@@ -162,6 +169,17 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
       minTlsVersion: '1.2'
       scmMinTlsVersion: '1.2'
       http20Enabled: true
+      ipSecurityRestrictionsDefaultAction: empty(allowedAddresses) ? 'Allow' : 'Deny'
+      ipSecurityRestrictions: [
+        for (range, index) in allowedAddresses: {
+          name: 'allowed-${index + 1}'
+          priority: 100 + index
+          action: 'Allow'
+          ipAddress: range
+        }
+      ]
+      // Code is deployed from the same addresses.
+      scmIpSecurityRestrictionsUseMain: true
       appSettings: map(
         items(union(appSettings, paymentsPaused ? pause : {})),
         setting => { name: setting.key, value: setting.value }
@@ -228,5 +246,16 @@ resource authentication 'Microsoft.Web/sites/config@2024-11-01' = {
   }
 }
 
+// Who signed in. What the app and its host log is in Application Insights already.
+resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = if (signIn) {
+  name: 'payonce'
+  scope: app
+  properties: {
+    workspaceId: workspaceId
+    logs: [{ category: 'AppServiceAuthenticationLogs', enabled: true }]
+  }
+}
+
+output id string = app.id
 output name string = app.name
 output hostName string = app.properties.defaultHostName

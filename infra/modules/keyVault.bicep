@@ -5,6 +5,8 @@ param tags object
 param appPrincipalId string
 param privateNetworking bool
 param workspaceId string
+@description('False: the deployment assigns no Azure roles. Whoever may do so assigns those of the output instead.')
+param assignRoles bool
 
 @secure()
 param stripeSecretKey string
@@ -76,7 +78,7 @@ var roles = [
 ]
 
 resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
-  for role in roles: {
+  for role in roles: if (assignRoles) {
     name: guid(vault.id, appPrincipalId, role.id)
     scope: vault
     properties: {
@@ -105,3 +107,5 @@ output name string = vault.name
 output stripeSecretUri string = '${vault.properties.vaultUri}secrets/${stripeSecretName}/'
 output stripeEventsUri string = '${vault.properties.vaultUri}secrets/${stripeWebhookSecretsName}/'
 output notifySecretUri string = '${vault.properties.vaultUri}secrets/${notifySecretName}/'
+@description('The Azure roles that this module assigns, or would.')
+output assignments array = map(roles, role => { role: role.name, principalId: appPrincipalId, scope: vault.id, condition: '' })

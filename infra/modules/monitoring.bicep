@@ -3,6 +3,9 @@ param token string
 param location string
 param tags object
 param appPrincipalId string
+param retentionDays int
+@description('False: the deployment assigns no Azure roles. Whoever may do so assigns those of the output instead.')
+param assignRoles bool
 
 resource workspace 'Microsoft.OperationalInsights/workspaces@2025-02-01' = {
   name: 'log-payonce-${token}'
@@ -12,7 +15,7 @@ resource workspace 'Microsoft.OperationalInsights/workspaces@2025-02-01' = {
     sku: {
       name: 'PerGB2018'
     }
-    retentionInDays: 30
+    retentionInDays: retentionDays
     features: {
       disableLocalAuth: true
     }
@@ -40,7 +43,7 @@ var roles = [
 ]
 
 resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
-  for role in roles: {
+  for role in roles: if (assignRoles) {
     name: guid(applicationInsights.id, appPrincipalId, role.id)
     scope: applicationInsights
     properties: {
@@ -55,3 +58,5 @@ resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = 
 output workspaceId string = workspace.id
 output applicationInsightsId string = applicationInsights.id
 output connectionString string = applicationInsights.properties.ConnectionString
+@description('The Azure roles that this module assigns, or would.')
+output assignments array = map(roles, role => { role: role.name, principalId: appPrincipalId, scope: applicationInsights.id, condition: '' })

@@ -1,24 +1,19 @@
-// A private endpoint and a private DNS zone for every service the app uses.
+// Private endpoints, with a private DNS zone for each unless the network has its own.
 param location string
 param tags object
-param networkId string
 param subnetId string
-param storageId string
-param cosmosId string
-param serviceBusId string
-param keyVaultId string
 
-var endpoints = [
-  { name: 'blob', resourceId: storageId, subresource: 'blob', zone: 'privatelink.blob.${environment().suffixes.storage}' }
-  { name: 'queue', resourceId: storageId, subresource: 'queue', zone: 'privatelink.queue.${environment().suffixes.storage}' }
-  { name: 'table', resourceId: storageId, subresource: 'table', zone: 'privatelink.table.${environment().suffixes.storage}' }
-  { name: 'cosmos', resourceId: cosmosId, subresource: 'Sql', zone: 'privatelink.documents.azure.com' }
-  { name: 'service-bus', resourceId: serviceBusId, subresource: 'namespace', zone: 'privatelink.servicebus.windows.net' }
-  { name: 'key-vault', resourceId: keyVaultId, subresource: 'vault', zone: 'privatelink.vaultcore.azure.net' }
-]
+@description('name, resourceId, subresource and zone of each.')
+param endpoints array
+
+@description('Empty: the zones are created here and linked to the network. "none": somebody else, such as a policy, registers the endpoints. Otherwise the id of the resource group that has the zones.')
+param dnsZones string
+
+var ownZones = empty(dnsZones)
+var networkId = split(subnetId, '/subnets/')[0]
 
 resource zones 'Microsoft.Network/privateDnsZones@2020-06-01' = [
-  for endpoint in endpoints: {
+  for endpoint in endpoints: if (ownZones) {
     name: endpoint.zone
     location: 'global'
     tags: tags
@@ -26,7 +21,7 @@ resource zones 'Microsoft.Network/privateDnsZones@2020-06-01' = [
 ]
 
 resource links 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2020-06-01' = [
-  for (endpoint, index) in endpoints: {
+  for (endpoint, index) in endpoints: if (ownZones) {
     parent: zones[index]
     name: 'payonce'
     location: 'global'
@@ -66,7 +61,7 @@ resource privateEndpoints 'Microsoft.Network/privateEndpoints@2024-07-01' = [
 ]
 
 resource zoneGroups 'Microsoft.Network/privateEndpoints/privateDnsZoneGroups@2024-07-01' = [
-  for (endpoint, index) in endpoints: {
+  for (endpoint, index) in endpoints: if (dnsZones != 'none') {
     parent: privateEndpoints[index]
     name: 'default'
     properties: {
@@ -74,7 +69,9 @@ resource zoneGroups 'Microsoft.Network/privateEndpoints/privateDnsZoneGroups@202
         {
           name: endpoint.name
           properties: {
-            privateDnsZoneId: zones[index].id
+            privateDnsZoneId: ownZones
+              ? zones[index].id
+              : '${dnsZones}/providers/Microsoft.Network/privateDnsZones/${endpoint.zone}'
           }
         }
       ]

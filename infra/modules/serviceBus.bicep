@@ -6,6 +6,9 @@ param location string
 param tags object
 param appPrincipalId string
 param privateNetworking bool
+param workspaceId string
+@description('False: the deployment assigns no Azure roles. Whoever may do so assigns those of the output instead.')
+param assignRoles bool
 
 // Duplicate detection needs Standard; private endpoints need Premium.
 var tier = privateNetworking ? 'Premium' : 'Standard'
@@ -76,7 +79,7 @@ var roles = [
 
 // Scoped to the queue, not the namespace, so that other queues stay out of reach.
 resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
-  for role in roles: {
+  for role in roles: if (assignRoles) {
     name: guid(paymentCommands.id, appPrincipalId, role.id)
     scope: paymentCommands
     properties: {
@@ -97,7 +100,7 @@ var lockRoles = [
 ]
 
 resource lockRoleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
-  for role in lockRoles: {
+  for role in lockRoles: if (assignRoles) {
     name: guid(locks.id, appPrincipalId, role.id)
     scope: locks
     properties: {
@@ -109,6 +112,21 @@ resource lockRoleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01
   }
 ]
 
+// Who changed the namespace or its queues.
+resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  name: 'payonce'
+  scope: namespace
+  properties: {
+    workspaceId: workspaceId
+    logs: [{ category: 'OperationalLogs', enabled: true }]
+  }
+}
+
 output id string = namespace.id
 output name string = namespace.name
 output host string = '${namespace.name}.servicebus.windows.net'
+@description('The Azure roles that this module assigns, or would.')
+output assignments array = concat(
+  map(roles, role => { role: role.name, principalId: appPrincipalId, scope: paymentCommands.id, condition: '' }),
+  map(lockRoles, role => { role: role.name, principalId: appPrincipalId, scope: locks.id, condition: '' })
+)

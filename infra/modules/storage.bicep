@@ -8,6 +8,13 @@ param appPrincipalId string
 param packagePrincipalId string
 param privateNetworking bool
 param locked bool
+param workspaceId string
+@description('True: every read and write of a blob is logged, too, not only deletions.')
+param dataAccessLogs bool
+@description('Days for which archived invoices and receipts can be neither changed nor deleted. 0: none.')
+param immutableDays int
+@description('False: the deployment assigns no Azure roles. Whoever may do so assigns those of the output instead.')
+param assignRoles bool
 
 var blobContainers = [
   'locks'
@@ -33,6 +40,7 @@ resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
   properties: {
     accessTier: 'Hot'
     allowBlobPublicAccess: false
+    allowCrossTenantReplication: false
     allowSharedKeyAccess: false
     defaultToOAuthAuthentication: true
     minimumTlsVersion: 'TLS1_2'
@@ -193,15 +201,54 @@ resource storageQueues 'Microsoft.Storage/storageAccounts/queueServices/queues@2
   }
 ]
 
-// Of the container with the app's own package, the app's identity can only read
+// The only copies of what has left the database. The policy is not locked: whoever owns the account can shorten or remove it
+// (https://learn.microsoft.com/azure/storage/blobs/immutable-time-based-retention-policy-overview).
+resource immutable 'Microsoft.Storage/storageAccounts/blobServices/containers/immutabilityPolicies@2025-01-01' = [
+  for container in ['archive', 'receipts']: if (immutableDays > 0) {
+    name: '${account.name}/default/${container}/default'
+    properties: {
+      immutabilityPeriodSinceCreationInDays: immutableDays
+      allowProtectedAppendWrites: false
+    }
+    dependsOn: [
+      containers
+    ]
+  }
+]
+
+// Who deleted what. Reads and writes are some 15 million a month of an idle app, most of them for leases.
+resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  name: 'payonce'
+  scope: blobService
+  properties: {
+    workspaceId: workspaceId
+    logs: [
+      { category: 'StorageDelete', enabled: true }
+      { category: 'StorageRead', enabled: dataAccessLogs }
+      { category: 'StorageWrite', enabled: dataAccessLogs }
+    ]
+  }
+}
+
+// The app itself deletes no blob. The host and Durable Functions delete theirs, in containers of their own. Of the container with
+// the app's own package, the app's identity can only read
 // (https://learn.microsoft.com/azure/role-based-access-control/conditions-format).
-var exceptPackages = '''
+var ownBlobs = '''
+(
+  (
+    !(ActionMatches{'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/delete'})
+    AND !(ActionMatches{'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/move/action'})
+  )
+  OR
+  (
+    @Resource[Microsoft.Storage/storageAccounts/blobServices/containers:name] ForAnyOfAllValues:StringNotEquals {'locks', 'receipts', 'imports', 'archive', 'changes', 'packages'}
+  )
+)
+AND
 (
   (
     !(ActionMatches{'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/write'})
     AND !(ActionMatches{'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/add/action'})
-    AND !(ActionMatches{'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/delete'})
-    AND !(ActionMatches{'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/move/action'})
   )
   OR
   (
@@ -215,7 +262,7 @@ var roles = [
     name: 'Storage Blob Data Owner'
     id: 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
     why: 'Leases and receipts; the Functions host keeps its own leases and keys in blobs and requires this role.'
-    condition: exceptPackages
+    condition: ownBlobs
   }
   {
     name: 'Storage Queue Data Contributor'
@@ -232,7 +279,7 @@ var roles = [
 ]
 
 resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
-  for role in roles: {
+  for role in roles: if (assignRoles) {
     name: guid(account.id, appPrincipalId, role.id)
     scope: account
     properties: {
@@ -260,7 +307,7 @@ var packageRoles = [
 ]
 
 resource packageRoleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
-  for role in packageRoles: {
+  for role in packageRoles: if (assignRoles) {
     name: guid(packages.id, packagePrincipalId, role.id)
     scope: packages
     properties: {
@@ -288,3 +335,8 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = if (locked) {
 output id string = account.id
 output name string = account.name
 output packageContainerUrl string = '${account.properties.primaryEndpoints.blob}packages'
+@description('The Azure roles that this module assigns, or would.')
+output assignments array = concat(
+  map(roles, role => { role: role.name, principalId: appPrincipalId, scope: account.id, condition: role.condition }),
+  map(packageRoles, role => { role: role.name, principalId: packagePrincipalId, scope: packages.id, condition: '' })
+)

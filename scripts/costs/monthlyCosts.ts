@@ -7,6 +7,9 @@ export interface CostLine {
 }
 
 export interface Alerts {
+  /** Rules on logs that are evaluated every minute. */
+  urgent: number;
+  /** Rules on logs that are evaluated every five minutes. */
   log: number;
   metric: number;
 }
@@ -24,8 +27,7 @@ export function monthlyCosts(invoices: number, alerts: Alerts): CostLine[] {
       perMonth.storageOperations.value * prices.blobOther.usd +
       invoices * perInvoice.queueOperations.value * prices.queueOperations.usd) /
     10_000;
-  // In steps of five, so that one alert more does not make the page wrong.
-  const onLogs = Math.ceil(alerts.log / 5) * 5;
+  const onLogs = roundedUp(alerts.log);
   const logs = (perMonth.logGigabytes.value + invoices * perInvoice.logGigabytes.value) * prices.logsGb.usd;
   return [
     {
@@ -41,10 +43,28 @@ export function monthlyCosts(invoices: number, alerts: Alerts): CostLine[] {
     { name: 'Functions', usd: functions },
     { name: 'Logs', usd: logs },
     {
-      name: `Alerts (up to ${onLogs} on logs, ${alerts.metric} on a metric)`,
-      usd: onLogs * prices.logAlert.usd + alerts.metric * prices.metricAlert.usd,
+      name: `Alerts (up to ${onLogs} on logs, ${alerts.urgent} more of every minute, ${alerts.metric} on a metric)`,
+      usd: alertCosts(alerts),
     },
   ];
+}
+
+export function alertCosts({ urgent, log, metric }: Alerts): number {
+  return (
+    roundedUp(log) * prices.logAlert.usd +
+    urgent * prices.urgentLogAlert.usd +
+    metric * prices.metricAlert.usd
+  );
+}
+
+/** What a month costs less if no rule but the urgent ones is evaluated more often than every quarter of an hour. */
+export function slowAlertsSave({ log }: Alerts): number {
+  return roundedUp(log) * (prices.logAlert.usd - prices.slowLogAlert.usd);
+}
+
+/** In steps of five, so that one alert more does not make the page wrong. */
+function roundedUp(rules: number): number {
+  return Math.ceil(rules / 5) * 5;
 }
 
 /** RU of a month, idle requests included. */

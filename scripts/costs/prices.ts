@@ -50,6 +50,18 @@ export const prices = {
     source: page('monitor'),
     noted,
   },
+  urgentLogAlert: {
+    usd: 3,
+    per: 'month and rule that is evaluated every minute',
+    source: page('monitor'),
+    noted: '2026-11-25',
+  },
+  slowLogAlert: {
+    usd: 0.5,
+    per: 'month and rule that is evaluated every 15 minutes',
+    source: page('monitor'),
+    noted: '2026-11-25',
+  },
   metricAlert: { usd: 0.1, per: 'month and time series', source: page('monitor'), noted },
 } as const satisfies Record<string, Price>;
 

@@ -1,4 +1,11 @@
-import { type Alerts, autoscale, breakEven, monthlyCosts } from './monthlyCosts.ts';
+import {
+  type Alerts,
+  alertCosts,
+  autoscale,
+  breakEven,
+  monthlyCosts,
+  slowAlertsSave,
+} from './monthlyCosts.ts';
 import { prices } from './prices.ts';
 import { type Figure, perInvoice, perMonth } from './usage.ts';
 
@@ -8,7 +15,7 @@ const chargesPerSecond = 25;
 
 /** The cost section of docs/deploy.md: the table, the counts and the prices behind it. */
 export function costPage(alerts: Alerts): string {
-  return [costTable(alerts), alternatives(), figures(), priceTable()].join('\n\n');
+  return [costTable(alerts), alternatives(alerts), figures(), priceTable()].join('\n\n');
 }
 
 function costTable(alerts: Alerts): string {
@@ -25,7 +32,7 @@ function costTable(alerts: Alerts): string {
   ].join('\n');
 }
 
-function alternatives(): string {
+function alternatives(alerts: Alerts): string {
   const { steady, peaks } = breakEven();
   const scaled = columns.map((invoices) => {
     const { maxRu, usd } = autoscale(invoices, chargesPerSecond);
@@ -33,7 +40,9 @@ function alternatives(): string {
   });
   const network =
     prices.serviceBusPremium.usd - prices.serviceBusStandard.usd + 6 * prices.privateEndpoint.usd;
+  const idle = monthlyCosts(0, alerts).reduce((sum, { usd }) => sum + usd, 0);
   return [
+    `Alerts are ${Math.round((alertCosts(alerts) / idle) * 100)} % of the bill of an idle app. If all but the urgent ones were evaluated every 15 minutes, it would be ${money(slowAlertsSave(alerts))} less (\`evaluationFrequency\` in \`infra/modules/alerts.bicep\`): for a test environment, because an alert then comes up to ten minutes later.`,
     `Autoscale in place of serverless requests, at ${chargesPerSecond} charges a second: ${scaled.join('; ')}. It is cheaper above a mean use of ${percent(steady)} of its maximum under a load that never changes, and above ${percent(peaks)} if every hour touches the maximum.`,
     `Private networking adds about ${Math.round(network)}: Service Bus Premium and six private endpoints.`,
   ].join('\n\n');

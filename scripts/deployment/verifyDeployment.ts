@@ -1,15 +1,16 @@
 // npm run verify-deployment
 //
 // After a deployment: synchronizes the triggers, waits until ops/health is ok, and until the timers fire. Exits with 0 if
-// they do, or if the app waits for its Stripe key. Otherwise it says what to look at.
+// they do, or if the app waits for a secret that its vault does not have. Otherwise it says what to look at.
 //
 // Environment variables, which azd sets and deploy.yml passes: AZURE_SUBSCRIPTION_ID, AZURE_RESOURCE_GROUP,
-// AZURE_FUNCTION_APP_NAME, OPS_ADDRESS; and as for the deployment PAYONCE_INVOICE_INTERVAL_SECONDS,
+// AZURE_FUNCTION_APP_NAME, KEY_VAULT_NAME, OPS_ADDRESS; and as for the deployment PAYONCE_INVOICE_INTERVAL_SECONDS,
 // PAYONCE_PAYMENTS_PAUSED and PAYONCE_OPS_CLIENT_ID. Signs in as azd or az is signed in.
-import { AzureCliCredential, AzureDeveloperCliCredential, ChainedTokenCredential } from '@azure/identity';
 import { z } from 'zod';
 import { systemClock } from '../../src/platform/clock.ts';
+import { errorText } from '../../src/platform/errorText.ts';
 import { deployedApp } from './deployedApp.ts';
+import { resourceManager } from './resourceManager.ts';
 import { verifyDeployment } from './verify.ts';
 
 const name = z.string({ error: 'is missing: expected an output of the deployment' }).min(1);
@@ -17,6 +18,7 @@ const inputs = z.object({
   AZURE_SUBSCRIPTION_ID: name,
   AZURE_RESOURCE_GROUP: name,
   AZURE_FUNCTION_APP_NAME: name,
+  KEY_VAULT_NAME: name,
   OPS_ADDRESS: z.url(),
   /** A stand-in, for tests. Tokens are then not asked for. */
   AZURE_RESOURCE_MANAGER: z.url().optional(),
@@ -33,18 +35,26 @@ if (!read.success) {
   process.exit(2);
 }
 const env = read.data;
-const credential = new ChainedTokenCredential(new AzureDeveloperCliCredential(), new AzureCliCredential());
-const tokenFor = (scope: string) => async () =>
-  env.AZURE_RESOURCE_MANAGER === undefined ? (await credential.getToken(scope)).token : 'stand-in';
+const arm = resourceManager(env.AZURE_RESOURCE_MANAGER);
+const opsToken =
+  env.PAYONCE_OPS_CLIENT_ID === '' ? undefined : arm.tokenFor(`api://${env.PAYONCE_OPS_CLIENT_ID}/.default`);
+// Both now: the sign-in of a pipeline can be exchanged for tokens for five minutes. az and azd keep what they have got.
+try {
+  await arm.token();
+  await opsToken?.();
+} catch (error) {
+  console.error(`no token: ${errorText(error)}\nSign in with az login or azd auth login.`);
+  process.exit(1);
+}
 
+const group = `/subscriptions/${env.AZURE_SUBSCRIPTION_ID}/resourceGroups/${env.AZURE_RESOURCE_GROUP}`;
 const app = deployedApp({
-  resourceId: `/subscriptions/${env.AZURE_SUBSCRIPTION_ID}/resourceGroups/${env.AZURE_RESOURCE_GROUP}/providers/Microsoft.Web/sites/${env.AZURE_FUNCTION_APP_NAME}`,
+  resourceId: `${group}/providers/Microsoft.Web/sites/${env.AZURE_FUNCTION_APP_NAME}`,
+  vaultId: `${group}/providers/Microsoft.KeyVault/vaults/${env.KEY_VAULT_NAME}`,
   ops: env.OPS_ADDRESS,
-  arm: env.AZURE_RESOURCE_MANAGER ?? 'https://management.azure.com',
-  armToken: tokenFor('https://management.azure.com/.default'),
-  ...(env.PAYONCE_OPS_CLIENT_ID === ''
-    ? {}
-    : { opsToken: tokenFor(`api://${env.PAYONCE_OPS_CLIENT_ID}/.default`) }),
+  arm: arm.address,
+  armToken: arm.token,
+  ...(opsToken === undefined ? {} : { opsToken }),
 });
 const verdict = await verifyDeployment(app, {
   clock: systemClock,
@@ -59,7 +69,7 @@ switch (verdict.kind) {
     console.log('the deployment works');
     break;
   case 'waits':
-    console.log(`the app is deployed and waits for its Stripe key: ${verdict.for}`);
+    console.log(`the app is deployed and waits for a secret: ${verdict.for}`);
     console.log('docs/deploy.md, "The first deployment", says how to hand it over');
     break;
   case 'failed':

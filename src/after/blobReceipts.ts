@@ -1,4 +1,4 @@
-import type { ContainerClient } from '@azure/storage-blob';
+import { type ContainerClient, RestError } from '@azure/storage-blob';
 import type { ReceiptStore } from './receipts.ts';
 
 /** Milliseconds for an upload with its retries: on a socket that swallows everything the SDK waits for ever. */
@@ -11,10 +11,17 @@ export function blobReceipts(
 ): ReceiptStore {
   return {
     async write(name, json, signal) {
-      await container.getBlockBlobClient(name).upload(json, Buffer.byteLength(json), {
-        blobHTTPHeaders: { blobContentType: 'application/json' },
-        abortSignal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-      });
+      const blob = container.getBlockBlobClient(name);
+      const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const blobHTTPHeaders = { blobContentType: 'application/json' };
+      try {
+        await blob.upload(json, Buffer.byteLength(json), { blobHTTPHeaders, abortSignal });
+      } catch (error) {
+        // With a retention policy a blob is written once. The same receipt again is no failure; an erased one is.
+        if (!(error instanceof RestError) || error.code !== 'BlobImmutableDueToPolicy') throw error;
+        const stored = await blob.downloadToBuffer(0, undefined, { abortSignal });
+        if (stored.toString() !== json) throw error;
+      }
     },
   };
 }

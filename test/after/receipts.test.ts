@@ -41,6 +41,24 @@ test('needs no lease: two processes that write one receipt at the same time leav
   expect(names).toEqual(['inv-1/pi_1.json']);
 });
 
+test('with a retention policy the same receipt may be written again, and another may not', async () => {
+  const service = BlobServiceClient.fromConnectionString(inject('azurite'));
+  const container = service.getContainerClient(`receipts-${crypto.randomUUID()}`);
+  await container.create();
+  await blobReceipts(container).write('a.json', '{"a":1}', context.signal);
+  // What Blob Storage answers to an upload over a protected blob; Azurite knows no policies.
+  const writeOnce = blobReceipts({
+    getBlockBlobClient(name) {
+      const blob = container.getBlockBlobClient(name);
+      blob.upload = () =>
+        Promise.reject(new RestError('immutable', { code: 'BlobImmutableDueToPolicy', statusCode: 409 }));
+      return blob;
+    },
+  });
+  await writeOnce.write('a.json', '{"a":1}', context.signal);
+  await expect(writeOnce.write('a.json', '{"a":2}', context.signal)).rejects.toThrow('immutable');
+});
+
 test('an id that is not safe in a blob name is replaced by its hash', () => {
   expect(receiptName('Rechnung Nr. 7 ü', 'pi_1')).toMatch(/^[0-9a-f]{64}\/pi_1\.json$/);
   expect(receiptName('..', 'pi_1')).toMatch(/^[0-9a-f]{64}\//);

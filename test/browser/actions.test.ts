@@ -73,6 +73,18 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await stranger.page.getByLabel('Function key').waitFor();
   });
 
+  test('with a sign-in of the platform, a refused key is told apart from one that was never looked at', async () => {
+    await using stranger = await watchedPage(browser, dashboard, { signedOut: true });
+    const elsewhere = { status: 302, headers: { location: 'https://login.example.com/' } };
+    await stranger.page.route('**/.auth/login/aad', (route) => route.fulfill(elsewhere));
+    await stranger.page.route('**/api/ops/me', (route) => route.fulfill({ status: 401 }));
+    await stranger.view('/leases');
+    await stranger.page.getByRole('link', { name: 'Sign in with Microsoft' }).waitFor();
+    await stranger.page.getByLabel('Function key').fill(key);
+    await stranger.page.getByRole('button', { name: 'Sign in' }).click();
+    await stranger.page.getByText('Sign in with Microsoft first').waitFor();
+  });
+
   test('search by id, and a shared link with filters', async () => {
     await watched.view('/');
     await page.getByRole('searchbox', { name: 'Invoice id' }).fill('INV-2026-0050');

@@ -74,9 +74,25 @@ describe.each(Object.entries(states))('%s', (heading, known) => {
   });
 });
 
+test('how soon somebody should look is the severity of the alert', () => {
+  const listed = [1, 2, 3].map((severity) => {
+    const [, line = ''] = new RegExp(`^- severity ${severity},[^:]*: (.*)$`, 'm').exec(page) ?? [];
+    return line
+      .split(', ')
+      .map((name) => name.replaceAll('`', ''))
+      .toSorted();
+  });
+  const rules = [...alertRules(), { name: 'dead-letters', severity: 2 }];
+  expect(listed).toEqual(
+    [1, 2, 3].map((wanted) =>
+      rules.flatMap(({ name, severity }) => (severity === wanted ? [name] : [])).toSorted(),
+    ),
+  );
+});
+
 test('every table of states is compared', () => {
   const headings = [...page.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
-  expect(headings).toEqual(['During an outage', ...Object.keys(states)]);
+  expect(headings).toEqual(['The first week', 'During an outage', ...Object.keys(states)]);
 });
 
 test('each alert of an outage exists', () => {

@@ -10,6 +10,8 @@ import { alertRules } from '../support/alertRules.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { fastPayments, plentyOfRoom } from '../support/plentyOfRoom.ts';
 import { runbookEntries } from '../support/runbookEntries.ts';
+import { bodyValue } from './bicep/bodyValue.ts';
+import { variableValue } from './bicep/evaluate.ts';
 import { infraDir, readInfra } from './bicep/readBicep.ts';
 import { allSources, root } from './sources.ts';
 
@@ -238,5 +240,43 @@ describe('the workbook', () => {
   test.each(workbookQueries)('%s', (query) => {
     expect(metricsIn(query).filter((name) => !reported.has(name))).toEqual([]);
     expect(query).toMatch(/^(customMetrics|requests)\n/);
+  });
+});
+
+describe('quiet hours', () => {
+  const quiet = (quietUntil: string) =>
+    variableValue(file, 'quiet', { quietUntil, now: '2026-12-01T12:00:00Z' });
+
+  test.each([
+    ['', false],
+    ['2026-12-01T11:59:59Z', false],
+    ['2026-12-01T14:00:00Z', true],
+  ])('until %j: nobody is told is %s', (until, expected) => {
+    expect(quiet(until)).toBe(expected);
+  });
+
+  test('end by themselves, and hide no alert', () => {
+    const body = file.resources.get('quietHours')?.body.text ?? '';
+    expect(body).toContain("actionType: 'RemoveAllActionGroups'");
+    expect(body).toMatch(/effectiveUntil: quiet \? dateTimeAdd\(quietUntil, /);
+  });
+});
+
+test('several people and several webhooks are told', () => {
+  const group = bodyValue(file, 'actionGroup', {
+    alertEmail: 'a@example.com,b@example.com',
+    alertWebhooks: 'https://example.com/1',
+  });
+  expect(group).toMatchObject({
+    properties: {
+      emailReceivers: [
+        { name: 'on call', emailAddress: 'a@example.com' },
+        { name: 'on call 2', emailAddress: 'b@example.com' },
+      ],
+      webhookReceivers: [{ serviceUri: 'https://example.com/1' }],
+    },
+  });
+  expect(bodyValue(file, 'actionGroup', { alertEmail: '', alertWebhooks: '' })).toMatchObject({
+    properties: { emailReceivers: [], webhookReceivers: [] },
   });
 });

@@ -95,6 +95,24 @@ test('work-items-wait fires for a single item that has been waiting for five min
   ]);
 });
 
+test('function-failures counts no batch that a stop gave back, whatever else fails', () => {
+  const rule = rules.find(({ name }) => name === 'function-failures');
+  const failed = (operation_Name: string, itemCount: number) => ({
+    operation_Name,
+    itemCount,
+    success: false,
+  });
+  const requests = [
+    failed('executePayments', 16),
+    failed('Functions.executePayments', 16),
+    failed('archiveInvoices', 6),
+    failed('sweepOutbox', 5),
+  ];
+  expect(runKql(rule?.query ?? '', { requests }, now)).toEqual([
+    { operation_Name: 'archiveInvoices', failures: 6 },
+  ]);
+});
+
 test('a healthy app raises no alert', () => {
   const completed = [0, 1, 2, 3].map((group) =>
     report(metric.runGroupEnded, 1, { job: 'process-invoices', group: `${group}`, status: 'completed' }),

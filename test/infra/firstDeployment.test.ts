@@ -102,8 +102,8 @@ test.each([
     'modules/functionApp.bicep',
     'app',
     'instanceMemory',
-    512,
-    { properties: { functionAppConfig: { scaleAndConcurrency: { instanceMemoryMB: 512 } } } },
+    4096,
+    { properties: { functionAppConfig: { scaleAndConcurrency: { instanceMemoryMB: 4096 } } } },
   ],
 ] as const)('%s: %s follows %s', (module, resource, name, value, expected) => {
   expect(bodyValue(readInfra(module), resource, { [name]: value })).toMatchObject(expected);
@@ -125,7 +125,8 @@ test('a restored account changes its backup tier in a request of its own', () =>
         backupPolicy: z.object({ continuousModeProperties: z.object({ tier: z.string() }) }),
       }),
     })
-    .parse(bodyValue(cosmos, 'account')).properties.backupPolicy.continuousModeProperties.tier;
+    .parse(bodyValue(cosmos, 'account', { backupDays: 7 })).properties.backupPolicy
+    .continuousModeProperties.tier;
   const change = how.indexOf(`az cosmosdb update -g GROUP -n NEW --continuous-tier ${tier}`);
   expect(change).toBeGreaterThan(how.indexOf('az cosmosdb restore'));
   expect(change).toBeLessThan(how.indexOf('PAYONCE_COSMOS_ACCOUNT_NAME=NEW'));

@@ -15,7 +15,7 @@ import {
 } from '../../src/platform/cosmosContainers.ts';
 import { bodyValue, bodyValues } from './bicep/bodyValue.ts';
 import { isRecord, type Value, variableValue } from './bicep/evaluate.ts';
-import { readInfra } from './bicep/readBicep.ts';
+import { appBicepPaths, readInfra } from './bicep/readBicep.ts';
 import { queueDifferences, serviceBusQueuesIn, storageQueuesIn } from './compareQueues.ts';
 import { allSources, root, sources } from './sources.ts';
 
@@ -193,3 +193,44 @@ describe('Service Bus', () => {
 function sorted(value: Value): string[] {
   return z.array(z.string()).parse(value).sort();
 }
+
+/** As the templates of azd have them (cli/azd/.../abbreviations.json of Azure/azure-dev). */
+const abbreviations: Readonly<Record<string, string>> = {
+  'Microsoft.DocumentDB/databaseAccounts': 'cosmos-',
+  'Microsoft.Insights/actionGroups': 'ag-',
+  'Microsoft.Insights/components': 'appi-',
+  'Microsoft.KeyVault/vaults': 'kv-',
+  'Microsoft.ManagedIdentity/userAssignedIdentities': 'id-',
+  'Microsoft.Network/natGateways': 'ng-',
+  'Microsoft.Network/networkSecurityGroups': 'nsg-',
+  'Microsoft.Network/publicIPAddresses': 'pip-',
+  'Microsoft.Network/virtualNetworks': 'vnet-',
+  'Microsoft.OperationalInsights/workspaces': 'log-',
+  'Microsoft.Resources/resourceGroups': 'rg-',
+  'Microsoft.ServiceBus/namespaces': 'sb-',
+  'Microsoft.Storage/storageAccounts': 'st',
+  'Microsoft.Web/serverfarms': 'plan-',
+  'Microsoft.Web/sites': 'func-',
+};
+
+test('each resource has the abbreviation of its type before its name', () => {
+  const main = readInfra('main.bicep');
+  const given = [...main.modules.values()];
+  const found = appBicepPaths().flatMap((path) =>
+    [...readInfra(path).resources.values()].flatMap(({ type, existing, body }) => {
+      const abbreviation = abbreviations[type.split('@')[0] ?? ''];
+      const [, name = ''] = /^\s*name: (.+)$/m.exec(body.text) ?? [];
+      if (abbreviation === undefined || existing) return [];
+      const names = name.startsWith("'")
+        ? [name]
+        : given
+            .filter(({ type: module }) => module === path)
+            .map(
+              ({ body: from }) => from.text.match(new RegExp(`^ {4}${name}: (?:.* )?('.*)$`, 'm'))?.[1] ?? '',
+            );
+      return names.map((text) => ({ type, text, starts: text.startsWith(`'${abbreviation}`) }));
+    }),
+  );
+  expect(found.length).toBeGreaterThan(Object.keys(abbreviations).length);
+  expect(found.filter(({ starts }) => !starts)).toEqual([]);
+});

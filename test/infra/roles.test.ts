@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { blobContainers } from '../../src/platform/azureNames.ts';
 import { variableValue } from './bicep/evaluate.ts';
 import { appBicepPaths, developerModule, readInfra } from './bicep/readBicep.ts';
 import { rolesOf } from './bicep/rolesOf.ts';
@@ -62,17 +63,31 @@ describe('roles', () => {
     for (const { name, id } of assigned) expect(ofApp.get(name)).toBe(id.replace('<cosmos.id>', ''));
     const { text } = readInfra('main.bicep').root;
     expect(text).toContain(
-      "module developer 'modules/developer.bicep' = if (!empty(developerPrincipalId)) {",
+      "module developer 'modules/developer.bicep' = if (!empty(developerPrincipalId) && roleAssignments) {",
     );
   });
 
-  test('the identity of the code cannot write the package that it is loaded from', () => {
+  test('the identity of the code cannot write the package that it is loaded from, and deletes none of its own blobs', () => {
     const storage = readInfra('modules/storage.bicep');
-    const condition = z.string().parse(variableValue(storage, 'exceptPackages'));
+    const condition = z.string().parse(variableValue(storage, 'ownBlobs'));
     for (const action of ['blobs/write', 'blobs/add/action', 'blobs/delete', 'blobs/move/action'])
       expect(condition).toContain(
         `!(ActionMatches{'Microsoft.Storage/storageAccounts/blobServices/containers/${action}'})`,
       );
+    const [deleting = '', writing = ''] = condition.split('\nAND\n');
+    expect(deleting).toContain("blobs/delete'");
+    expect(writing).not.toContain("blobs/delete'");
+    // Whatever the app writes is in one of these; the code itself deletes no blob.
+    const [, kept = ''] = /ForAnyOfAllValues:StringNotEquals \{([^}]*)\}/.exec(deleting) ?? [];
+    const names = [...kept.matchAll(/'(\w+)'/g)].map(([, name = '']) => name);
+    expect(names.toSorted()).toEqual([...Object.values(blobContainers), 'packages'].toSorted());
+    expect(
+      [...sources]
+        .filter(
+          ([, text]) => /\.(delete|deleteIfExists|deleteBlob)\(/.test(text) && /storage-blob/.test(text),
+        )
+        .map(([path]) => path),
+    ).toEqual([]);
     expect(condition).toContain("containers:name] StringNotEquals 'packages'");
     const roles = z
       .array(z.object({ name: z.string(), condition: z.string() }))

@@ -28,12 +28,13 @@ const steps = readdirSync(join(root, '.github/workflows')).flatMap((file) =>
 const programs = readdirSync(join(root, '.ci'), { withFileTypes: true })
   .filter((entry) => entry.isFile())
   .map(({ name }) => ({ where: `.ci/${name}`, script: read(`.ci/${name}`) }));
-/** The blocks of docs/deploy.md that are shell, those for PowerShell and other formats left out. */
-const blocks = [...read('docs/deploy.md').matchAll(/^```\n([\s\S]*?)^```$/gm)]
+/** The blocks of two pages that are shell, those for PowerShell and other formats left out. */
+const blocks = ['docs/deploy.md', 'docs/operations.md']
+  .flatMap((path) => [...read(path).matchAll(/^```\n([\s\S]*?)^```$/gm)])
   .map(([, text = '']) => text)
   .filter((text) => /^(az|azd|npm|gh|curl|export|\w+=\$\()/m.test(text) && !/\$env:|^winget/m.test(text))
   .map((text, index) => ({
-    where: `docs/deploy.md, block ${index + 1}`,
+    where: `docs, block ${index + 1}`,
     // Names for the reader to fill in, and a step that uses what another block has set.
     script: `#!/bin/bash\n# shellcheck disable=SC2154,SC2034\n${text.replaceAll('…', 'X')}`,
   }));

@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { removeFolder } from '../support/removeFolder.ts';
 
@@ -32,23 +33,46 @@ export interface JobRun {
   outputs: Record<string, Record<string, string>>;
 }
 
+export interface JobOptions {
+  /** Output of a program, by the beginning of its command line. */
+  answers?: Record<string, string>;
+  /** Beginning of the command line of a program that fails. */
+  failing?: string;
+  /** Beginnings of command lines that are run for real, in a folder with the files of this project. */
+  real?: readonly string[];
+  /** Files that an action has brought, by path. */
+  files?: Record<string, string>;
+  /** Outputs of the jobs that this one needs. */
+  needs?: Record<string, string>;
+  /** Variables of the runner. */
+  runner?: Record<string, string>;
+}
+
 /** Programs that only the runner of a workflow has, or that would change something. */
-const standIns = ['az', 'npm', 'npx', 'docker', 'sudo', 'curl', 'nohup', 'sha256sum'];
+const standIns = ['az', 'gh', 'npm', 'npx', 'docker', 'sudo', 'curl', 'nohup'];
+const project = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
  * Runs the steps of a job one after the other, as a runner does: `bash -e`, the job's and the step's variables, outputs in a
- * file. Stand-ins take the place of the programs that reach out. Each writes down how it was called, prints what `answers`
- * has for the beginning of its command line, and fails if it begins with `failing`.
+ * file. Stand-ins take the place of the programs that reach out, and write down how they were called; whatever else a step
+ * calls (jq, sha256sum, openssl) is the real thing.
  */
 export async function runJob(
   job: z.infer<typeof workflowJob>,
-  { answers = {}, failing }: { answers?: Record<string, string>; failing?: string } = {},
+  { answers = {}, failing, real = [], files = {}, needs = {}, runner = {} }: JobOptions = {},
 ): Promise<JobRun> {
   const folder = mkdtempSync(join(tmpdir(), 'workflow-'));
   try {
     const log = join(folder, 'called');
     writeFileSync(log, '');
-    const bin = writeStandIns(folder, { log, answers, failing });
+    const bin = writeStandIns(folder, { log, answers, failing, real });
+    if (real.length > 0)
+      for (const name of ['package.json', 'node_modules', 'scripts', 'src', 'infra'])
+        symlinkSync(join(project, name), join(folder, name));
+    for (const [path, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), content);
+    }
     const outputs: JobRun['outputs'] = {};
     const called = () => readFileSync(log, 'utf8').split(record).filter(Boolean).map(parseCall);
     for (const [index, { id, name, run, env }] of job.steps.entries()) {
@@ -57,22 +81,17 @@ export async function runJob(
       writeFileSync(file, '');
       const given = Object.entries({ ...job.env, ...env }).map(([key, text]) => [
         key,
-        filledIn(text, outputs),
+        filledIn(text, outputs, needs),
       ]);
-      const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-e', '-c', run], {
-        cwd: folder,
-        // With a socket as its input, bash takes itself for a remote shell and reads the developer's own settings.
-        stdio: ['ignore', 'pipe', 'pipe'],
-        encoding: 'utf8',
-        env: {
-          ...(Object.fromEntries(given) as Record<string, string>),
-          PATH: [bin, process.env.PATH ?? ''].join(delimiter),
-          GITHUB_OUTPUT: file,
-          GITHUB_ENV: file,
-        },
+      const { status, output } = await bash(run, folder, {
+        ...runner,
+        ...(Object.fromEntries(given) as Record<string, string>),
+        PATH: [bin, process.env.PATH ?? ''].join(delimiter),
+        GITHUB_OUTPUT: file,
+        GITHUB_ENV: file,
       });
       const step = name ?? run;
-      if (status !== 0) return { called: called(), failed: { step, output: stdout + stderr }, outputs };
+      if (status !== 0) return { called: called(), failed: { step, output }, outputs };
       outputs[id ?? `${index}`] = parseOutputs(readFileSync(file, 'utf8'));
     }
     return { called: called(), outputs };
@@ -81,15 +100,32 @@ export async function runJob(
   }
 }
 
+function bash(script: string, cwd: string, env: Record<string, string>) {
+  return new Promise<{ status: number | null; output: string }>((resolve, reject) => {
+    // With a socket as its input, bash takes itself for a remote shell and reads the developer's own settings.
+    const child = spawn('bash', ['--norc', '-e', '-c', script], {
+      cwd,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env,
+    });
+    let output = '';
+    child.stdout.on('data', (text) => (output += String(text)));
+    child.stderr.on('data', (text) => (output += String(text)));
+    child.on('error', reject);
+    child.on('close', (status) => resolve({ status, output }));
+  });
+}
+
 /** The expressions that our workflows use. `vars` and `inputs` are their own names, secrets are not set. */
-function filledIn(text: string, outputs: JobRun['outputs']): string {
+function filledIn(text: string, outputs: JobRun['outputs'], needs: Record<string, string>): string {
   return text.replaceAll(/\$\{\{ *(.*?) *\}\}/g, (_, expression: string) => {
     const [scope = '', ...path] = expression.split('.');
-    if (scope === 'vars' || scope === 'inputs') return path.join('.');
+    if (scope === 'vars' || scope === 'inputs' || scope === 'matrix') return path.join('.');
+    if (expression === 'github.token' || expression === 'github.repository') return expression;
     if (scope === 'secrets') return '';
     if (scope === 'runner') return 'true';
     const [step = '', kind, name = ''] = path;
-    if (scope === 'needs') return path.join('.');
+    if (scope === 'needs') return needs[name] ?? '';
     if (scope === 'steps' && kind === 'outputs') return outputs[step]?.[name] ?? '';
     throw new Error(`an expression that nothing here knows: ${expression}`);
   });
@@ -116,7 +152,12 @@ function parseCall(entry: string): Called {
 
 function writeStandIns(
   folder: string,
-  { log, answers, failing }: { log: string; answers: Record<string, string>; failing: string | undefined },
+  {
+    log,
+    answers,
+    failing,
+    real,
+  }: { log: string; answers: Record<string, string>; failing: string | undefined; real: readonly string[] },
 ): string {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
@@ -130,6 +171,8 @@ function writeStandIns(
       `{ printf '%s\\037' "$command"; env -0; printf '\\036'; } >> ${quoted(log)}`,
       ...Object.entries(answers).map(([start, text]) => beginning(start, `echo ${quoted(text)}`)),
       ...(failing === undefined ? [] : [beginning(failing, 'exit 1')]),
+      // The rest of PATH, without the stand-ins.
+      ...real.map((start) => beginning(start, `PATH=\${PATH#*${delimiter}} exec ${name} "$@"`)),
     ];
     writeFileSync(path, `${lines.join('\n')}\n`);
     chmodSync(path, 0o755);

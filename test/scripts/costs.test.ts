@@ -14,11 +14,26 @@ test('docs/deploy.md has what npm run costs prints', () => {
   expect(read('docs/deploy.md')).toContain(costPage(alerts));
 });
 
-test('the alerts are those of the template, and each is evaluated every 5 minutes, as its price says', () => {
-  const list = variableValue(readInfra('modules/alerts.bicep'), 'alerts');
-  expect(alerts).toEqual({ log: Array.isArray(list) ? list.length : 0, metric: 1 });
-  const frequencies = [...read('infra/modules/alerts.bicep').matchAll(/evaluationFrequency: '(\w+)'/g)];
-  expect(new Set(frequencies.map(([, frequency]) => frequency))).toEqual(new Set(['PT5M']));
+test('the alerts are those of the template, with the frequencies that their prices are for', () => {
+  const file = readInfra('modules/alerts.bicep');
+  const list = variableValue(file, 'alerts');
+  const urgent = variableValue(file, 'urgent');
+  expect(Array.isArray(list) && Array.isArray(urgent)).toBe(true);
+  const [all, often] = [list, urgent].map((value) => (Array.isArray(value) ? value.length : 0));
+  expect(alerts).toEqual({ urgent: often, log: (all ?? 0) - (often ?? 0), metric: 1 });
+  expect(alerts.urgent).toBeGreaterThan(0);
+  const frequencies = [...read('infra/modules/alerts.bicep').matchAll(/evaluationFrequency: (.+)$/gm)];
+  expect(frequencies.map(([, frequency]) => frequency)).toEqual([
+    "contains(urgent, alert.name) ? 'PT1M' : 'PT5M'",
+    "'PT5M'",
+  ]);
+});
+
+test('the quick start says what a day costs', () => {
+  const month = monthlyCosts(1_000, alerts).reduce((sum, { usd }) => sum + usd, 0);
+  expect(read('docs/deploy.md')).toContain(
+    `[about ${(month / 30).toFixed(1)} US dollars a day](#estimated-cost)`,
+  );
 });
 
 test.each(Object.entries(prices))('%s has a source and a date', (_name, { usd, source, noted }) => {

@@ -3,8 +3,10 @@ import { type BicepFile, propertiesOf } from './readBicep.ts';
 
 /** Bicep functions and namespaces that infra/ uses (https://learn.microsoft.com/azure/azure-resource-manager/bicep/bicep-functions). */
 const builtIn = new Set(
-  `concat contains empty environment filter guid int items loadJsonContent map readEnvironmentVariable replace resourceGroup split
-  string subscription subscriptionResourceId tenant toLower union uniqueString`.split(/\s+/),
+  `concat cidrSubnet contains dateTimeAdd dateTimeToEpoch empty environment filter guid int items loadJsonContent map readEnvironmentVariable
+  replace resourceGroup split string subscription subscriptionResourceId tenant toLower union uniqueString utcNow`.split(
+    /\s+/,
+  ),
 );
 
 /** Names that are used but not declared, and names that are declared but not used. */

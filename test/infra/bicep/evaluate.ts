@@ -43,6 +43,15 @@ export function evaluate(
       return parts(node).map((part) => inner(part));
     case 'object':
       return Object.fromEntries([...propertiesOf(node)].map(([name, value]) => [name, inner(value)]));
+    case 'for_statement': {
+      const [variables, list, body] = parts(node);
+      const elements = inner(list);
+      if (variables === undefined || !Array.isArray(elements)) return new Unknown(node.text);
+      const [element, index] = variables.type === 'for_loop_parameters' ? parts(variables) : [variables];
+      return elements.map((value, position) =>
+        inner(body, new Map([...local, [element?.text ?? '', value], [index?.text ?? '', position]])),
+      );
+    }
     case 'parenthesized_expression':
       return inner(parts(node)[0]);
     case 'identifier':
@@ -79,6 +88,8 @@ export function evaluate(
 function text(node: Node, inner: (child: Node) => Value): string {
   // Multi-line strings have no interpolation, and drop a line break directly after the opening quotes.
   if (node.text.startsWith("'''")) return node.text.slice(3, -3).replace(/^\r?\n/, '');
+  // White space alone is no part.
+  if (!node.text.includes('${')) return node.text.slice(1, -1);
   return parts(node)
     .map((part) => {
       if (part.type !== 'interpolation') return part.text;
@@ -108,11 +119,13 @@ function binary(node: Node, inner: (child: Node | null) => Value): Value {
   if (left instanceof Unknown || right instanceof Unknown) return new Unknown(node.text);
   if (operator === '==') return left === right;
   if (operator === '!=') return left !== right;
+  if (operator === '&&') return left === true && right === true;
   if (typeof left !== 'number' || typeof right !== 'number') return new Unknown(node.text);
   if (operator === '*') return left * right;
   if (operator === '+') return left + right;
   if (operator === '-') return left - right;
   if (operator === '>=') return left >= right;
+  if (operator === '>') return left > right;
   return new Unknown(node.text);
 }
 
@@ -131,7 +144,12 @@ function call(
   if (name === 'readEnvironmentVariable' && typeof value === 'string')
     return given[`$${value}`] ?? (second === undefined ? '' : inner(second));
   if (name === 'int' && typeof value === 'string') return Number(value);
-  if (name === 'split' && typeof value === 'string') return value.split(',');
+  if (name === 'dateTimeToEpoch' && typeof value === 'string') return Date.parse(value) / 1000;
+  if (name === 'split' && typeof value === 'string' && second !== undefined) {
+    const separator = inner(second);
+    return typeof separator === 'string' ? value.split(separator) : new Unknown(node.text);
+  }
+  if (name === 'toLower' && typeof value === 'string') return value.toLowerCase();
   if (name === 'string') return typeof value === 'string' ? value : JSON.stringify(value);
   if (name === 'empty') return Object.keys(value ?? {}).length === 0;
   if (name === 'items' && isRecord(value))

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ignoredMembers, parseHostJson } from '../../../local/functionsHost/hostJson.ts';
 import { parseTimeSpan } from '../../../local/functionsHost/timeSpan.ts';
@@ -20,6 +21,12 @@ test('the defaults of the real host', () => {
   });
   expect(functionTimeout).toBe(1_800_000);
   expect(singleton).toEqual({ listenerLockPeriod: 60_000, listenerLockRecoveryPollingInterval: 60_000 });
+});
+
+test('in this app the next host asks for the lease of a timer every 15 s, the shortest that the real host takes', () => {
+  const content: unknown = JSON.parse(readFileSync(new URL('../../../host.json', import.meta.url), 'utf8'));
+  const { listenerLockRecoveryPollingInterval } = parseHostJson(content, {}).singleton;
+  expect(listenerLockRecoveryPollingInterval).toBe(15_000);
 });
 
 test('settings AzureFunctionsJobHost__… override members, matched case-insensitively', () => {

@@ -11,6 +11,7 @@ function anApp(
     sweepMs = 30_000,
     runMs = 300_000,
     lists = true,
+    hasSecret = true,
     me = { actor: 'pipeline', roles: ['ops.read'] },
   } = {},
 ) {
@@ -20,6 +21,13 @@ function anApp(
   const app: DeployedApp = {
     async syncTriggers() {
       calls.push('sync');
+    },
+    async readKey() {
+      calls.push('key');
+    },
+    hasSecret: async () => hasSecret,
+    async refreshSecrets() {
+      calls.push('refresh');
     },
     async health() {
       calls.push('health');
@@ -63,7 +71,7 @@ describe('a deployment', () => {
   test('works if health is ok and both timers fire', async () => {
     const { verdict, calls, seconds } = await verdictOf();
     expect(verdict).toEqual({ kind: 'works', notes: [] });
-    expect(calls).toEqual(['sync', 'health']);
+    expect(calls).toEqual(['sync', 'key', 'health']);
     expect(seconds).toBeLessThanOrEqual(320);
   });
 
@@ -92,12 +100,24 @@ describe('a deployment', () => {
     expect(verdict).toMatchObject({ kind: 'failed', what: expect.stringContaining('cosmos') });
   });
 
-  test('waits if the Stripe key is missing, which is no failure', async () => {
-    const body =
-      '{"checks":{"settings":{"error":"STRIPE_SECRET_KEY: is an unresolved Key Vault reference: …"}}}';
-    const { verdict, seconds } = await verdictOf({ healths: [{ status: 503, body }] });
-    expect(verdict).toEqual({ kind: 'waits', for: `503 ${body}` });
+  const unresolved =
+    '{"checks":{"settings":{"error":"STRIPE_SECRET_KEY: is an unresolved Key Vault reference: …"}}}';
+
+  test('waits if the vault has no Stripe key, which is no failure', async () => {
+    const healths = [{ status: 503, body: unresolved }];
+    const { verdict, seconds } = await verdictOf({ healths, hasSecret: false });
+    expect(verdict).toEqual({ kind: 'waits', for: expect.stringMatching(/^stripe-secret-key: .*503 /) });
     expect(seconds).toBeLessThan(60);
+  });
+
+  test('does not wait for a key that the vault has: the platform reads it again, and in the end that has failed', async () => {
+    const { verdict, calls } = await verdictOf({ healths: [{ status: 503, body: unresolved }] });
+    expect(verdict).toMatchObject({
+      kind: 'failed',
+      look: expect.stringContaining('Key Vault Secrets User'),
+    });
+    // Each time the app restarts: not at every look.
+    expect(calls.filter((call) => call === 'refresh')).toHaveLength(6);
   });
 
   test('failed if a sign-in keeps this identity out, and says what to add', async () => {

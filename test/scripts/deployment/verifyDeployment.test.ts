@@ -27,6 +27,7 @@ test('the app in the local host passes what a deployment has to pass', { timeout
     AZURE_SUBSCRIPTION_ID: 's',
     AZURE_RESOURCE_GROUP: 'g',
     AZURE_FUNCTION_APP_NAME: 'a',
+    KEY_VAULT_NAME: 'v',
     OPS_ADDRESS: `${host.address}/api`,
     AZURE_RESOURCE_MANAGER: `http://127.0.0.1:${port}`,
   });

@@ -48,6 +48,8 @@ function operate(operator: string, left: Value, right: Value): Value {
     case '!=':
       return left !== right;
     // Without regard to case, as in Kusto.
+    case '!has':
+      return !asText(left).toLowerCase().split(/\W+/).includes(asText(right).toLowerCase());
     case 'startswith':
       return asText(left).toLowerCase().startsWith(asText(right).toLowerCase());
   }

@@ -25,9 +25,16 @@ export interface Query {
   steps: Step[];
 }
 
-const tokenPattern = /\s*("(?:[^"\\]|\\.)*"|\d+(?:\.\d+)?[smhd]?\b|[A-Za-z_]\w*|==|!=|<=|>=|[-<>=+*/(),.|])/y;
+const tokenPattern =
+  /\s*("(?:[^"\\]|\\.)*"|\d+(?:\.\d+)?[smhd]?\b|[A-Za-z_]\w*|==|!has\b|!=|<=|>=|[-<>=+*/(),.|])/y;
 /** Operators by how tightly they bind, loosest first. */
-const levels = [['or'], ['and'], ['==', '!=', '<', '>', '<=', '>=', 'startswith'], ['+', '-'], ['*', '/']];
+const levels = [
+  ['or'],
+  ['and'],
+  ['==', '!=', '<', '>', '<=', '>=', 'startswith', '!has'],
+  ['+', '-'],
+  ['*', '/'],
+];
 const millisecondsOf = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /**

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { CallFailed } from '../api/call.ts';
 import { keepKey } from '../api/key.ts';
 import { api } from '../api/requests.ts';
-import { usePlatformSignIn } from '../hooks/platformSignIn.ts';
+import { platformSignIn, usePlatformSignIn } from '../hooks/platformSignIn.ts';
 import { failureText } from '../parts/Failure.tsx';
 
 /** Asks for the function key, tries it, and then shows the view that the URL names. */
@@ -10,6 +10,10 @@ export function SignIn({ enter }: { enter: () => Promise<void> }) {
   const [key, setKey] = useState('');
   const [failure, setFailure] = useState('');
   const platform = usePlatformSignIn();
+  // The platform answers before the app does, and looks at no key.
+  const refusal = platform
+    ? 'Sign in with Microsoft first: until then every call is refused, whatever the key. If you have, this key is wrong.'
+    : 'The app does not accept this key.';
 
   async function tryKey(): Promise<void> {
     keepKey(key.trim());
@@ -19,7 +23,7 @@ export function SignIn({ enter }: { enter: () => Promise<void> }) {
     } catch (error) {
       keepKey(undefined);
       const refused = error instanceof CallFailed && error.status === 401;
-      setFailure(refused ? 'The app does not accept this key.' : failureText(error));
+      setFailure(refused ? refusal : failureText(error));
     }
   }
 
@@ -59,7 +63,7 @@ export function SignIn({ enter }: { enter: () => Promise<void> }) {
         <p>
           This app also wants to know who you are.{' '}
           <a
-            href={`/.auth/login/aad?post_login_redirect_uri=${encodeURIComponent(location.pathname + location.search)}`}
+            href={`${platformSignIn}?post_login_redirect_uri=${encodeURIComponent(location.pathname + location.search)}`}
           >
             Sign in with Microsoft
           </a>
