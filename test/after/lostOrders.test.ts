@@ -141,6 +141,10 @@ describe('a refund that somebody has made by hand, since its order was lost', ()
       refundedMinor: 300,
     });
     expect((await one.reversals())?.refunds).toHaveLength(1);
+    expect((await one.stored())?.timeline.at(-1)).toMatchObject({
+      what: 'refund found',
+      reason: 'asked Bob',
+    });
     expect(await one.carryOut()).toEqual({ result: 'succeeded' });
     await app.pass(day);
     expect((await one.reversals())?.refundedMinor).toBe(300);
@@ -151,6 +155,7 @@ describe('a refund that somebody has made by hand, since its order was lost', ()
 
   test('"order it as well": both are made', async () => {
     expect(await one.settle(refundId, providerId, false)).toMatchObject({ kind: 'settled' });
+    expect((await one.stored())?.timeline.at(-1)).toMatchObject({ what: 'refund ordered again' });
     expect(await one.orders()).toHaveLength(2);
     expect(await one.carryOut()).toMatchObject({ result: 'succeeded' });
     expect(await one.made()).toHaveLength(2);

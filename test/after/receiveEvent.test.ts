@@ -110,11 +110,12 @@ describe('payments/events', () => {
       'of a charge without a payment intent',
       { ...event, type: 'charge.refunded', data: { object: { id: 'ch_1' } } },
     ],
-  ])('drops an event %s', async (_, other) => {
-    const { post, sent } = receiver();
+  ])('drops an event %s, and counts it', async (_, other) => {
+    const { post, sent, outcomes } = receiver();
     const body = JSON.stringify(other);
     expect(await post(body, { 'stripe-signature': signature(body) })).toMatchObject({ status: 200 });
     expect(sent).toEqual([]);
+    expect(outcomes()).toEqual(['irrelevant']);
   });
 
   test('looks at no more than its limit', async () => {
