@@ -223,6 +223,21 @@ describe('a second payment of a paid invoice', () => {
     expect(decide(afterwards(paid, noted), second)).toEqual({ kind: 'nothing' });
   });
 
+  test('in another currency has its refunds and disputes in that one', () => {
+    const inEuro = { ...second, currency: 'EUR' };
+    const recorded = afterwards(paid, decide(paid, inEuro));
+    for (const reversals of [refund('succeeded'), dispute('open')]) {
+      const [one] = [...reversals.refunds, ...reversals.disputes];
+      const change = decide(recorded, { ...inEuro, reversals });
+      const kind = reversals.refunds.length > 0 ? 'refunds' : 'disputes';
+      expect(change).toHaveProperty(`change.set.reversals.${kind}`, [
+        expect.objectContaining({ amountMinor: one?.amountMinor, paymentId: 'pi_2', currency: 'EUR' }),
+      ]);
+    }
+    const inUsd = decide(afterwards(paid, noted), { ...second, reversals: refund('succeeded') });
+    expect(inUsd).not.toHaveProperty('change.set.reversals.refunds.0.currency');
+  });
+
   test('has its refunds and disputes recorded and told, and none of them counts against the first', () => {
     const recorded = afterwards(paid, noted);
     const opened = decide(recorded, { ...second, reversals: dispute('open') });
