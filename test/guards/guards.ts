@@ -373,7 +373,7 @@ export const guards: readonly Guard[] = [
     name: 'a search that finds nothing while it may lag',
     of: 'reconciliationStage.mayLag',
     body: 'return false;',
-    tests: 'test/paying/reconciliation.test.ts',
+    tests: 'test/after/reconciliation.test.ts',
     caughtBy: 'none found within the hour proves nothing',
   },
   {
