@@ -246,7 +246,7 @@ export function sendingStore<Store extends Pick<InvoiceStore, 'claim' | 'settle'
       const order = messages.find(({ id }) => id === request.batchId);
       for (const message of messages) if (message !== order) void sender.send(message);
       if (order === undefined) return claimed;
-      const decision = await sender.send(order, request.assertHeld);
+      const decision = await sender.send(order);
       return decision.kind === 'retry' ? { ...claimed, unsent: decision.error } : claimed;
     },
 
