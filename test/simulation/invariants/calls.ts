@@ -45,7 +45,7 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
   /** When an effect was recorded, by the name of its work item or message. */
   const recordedAt = new Map<string, number>();
   /** Calls in flight, by machine and invoice: the batch, and the attempt of one that may have crashed a process (else 0). */
-  const inFlight = new Map<Machine, Map<string, { batchId: string; suspectFor: number }>>();
+  const inFlight = new Map<Machine, Map<string, { batchId: string; isSuspect: boolean }>>();
 
   return {
     asking: trouble.asking,
@@ -170,24 +170,22 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
   }
 
   /**
-   * An invoice that may have crashed a process is called with nothing else of its batch, and from its third attempt on with nothing else of
-   * that kind on its machine.
+   * An invoice that may have crashed a process is called with nothing else of its batch on its machine.
    */
   function callingAlone(machine: Machine, invoiceId: string): () => void {
     const claim = invoice(invoiceId)?.claim;
     // Another delivery has begun to call again: it is for that one to call alone.
     if (claim === undefined || activity()?.starts.get(invoiceId)?.startId !== claim.startedBy)
       return () => {};
-    const { batchId, attempt = 1 } = claim;
-    const suspectFor = suspects.isSuspect(invoiceId) ? attempt : 0;
-    const others = inFlight.get(machine) ?? new Map<string, { batchId: string; suspectFor: number }>();
+    const { batchId } = claim;
+    const isSuspect = suspects.isSuspect(invoiceId);
+    const others = inFlight.get(machine) ?? new Map<string, { batchId: string; isSuspect: boolean }>();
     inFlight.set(machine, others);
     for (const [other, of] of others) {
-      const together = of.batchId === batchId && Math.max(of.suspectFor, suspectFor) > 0;
-      if (together || Math.min(of.suspectFor, suspectFor) > 2)
+      if (of.batchId === batchId && (of.isSuspect || isSuspect))
         report('paid alone', `${machine.name} calls for it and for ${other} at the same time`, invoiceId);
     }
-    others.set(invoiceId, { batchId, suspectFor });
+    others.set(invoiceId, { batchId, isSuspect });
     return () => others.delete(invoiceId);
   }
 }
