@@ -5,7 +5,7 @@ import {
   type ServiceBusSender,
 } from '@azure/service-bus';
 import { errorText } from '../platform/errorText.ts';
-import { traceProperties } from '../platform/traceparent.ts';
+import { traceProperties } from '../platform/tracing.ts';
 import type { SendMessages } from './dispatcher.ts';
 import type { OutboxMessage, SendResult } from './outboxMessage.ts';
 

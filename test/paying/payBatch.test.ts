@@ -2,9 +2,13 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StoreAway } from '../../src/documents/documentStore.ts';
 import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
-import { paramsHash } from '../../src/invoice/keyContent.ts';
 import { BatchUnfinished, createPayBatch, startPart } from '../../src/paying/payBatch.ts';
-import { datedByMessage, type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import {
+  datedByMessage,
+  type PaymentBatch,
+  paramsHash,
+  paymentBatchSchema,
+} from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome } from '../../src/paying/paymentProvider.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { anInstance } from '../support/anInstance.ts';

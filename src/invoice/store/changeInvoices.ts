@@ -1,6 +1,5 @@
 import { type DocumentStore, NoClearAnswer } from '../../documents/documentStore.ts';
-import { readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
-import { newWriteId } from '../../documents/systemId.ts';
+import { newWriteId, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { Clock } from '../../platform/clock.ts';
