@@ -2,17 +2,13 @@ import pLimit from 'p-limit';
 import type Stripe from 'stripe';
 import { decideProgress, secondPayment } from '../src/after/decideProgress.ts';
 import { receiptFollowUp } from '../src/after/receipts.ts';
+import { record } from '../src/after/record.ts';
 import { recordProgress } from '../src/after/trackPayment.ts';
 import { StoreAway } from '../src/documents/documentStore.ts';
 import { followUpsOf } from '../src/invoice/followUps.ts';
 import { type Invoice, wasVoided } from '../src/invoice/invoice.ts';
 import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
-import {
-  movesMoney,
-  ownershipOf,
-  type PaymentFound,
-  recordFoundPayment,
-} from '../src/paying/foundPayment.ts';
+import { changeByPayment, movesMoney, ownershipOf, type PaymentFound } from '../src/paying/foundPayment.ts';
 import { noReversals } from '../src/paying/mergeReversals.ts';
 import type { ProviderPayment } from '../src/paying/paymentProvider.ts';
 import { defaultSettlementPolicy as settlement } from '../src/paying/settlement.ts';
@@ -180,10 +176,11 @@ export async function* settleRestored({
       state.kind === 'alive'
         ? { kind: 'processing', paymentId, state: state.state }
         : { kind: 'found', paymentId, paidAt, reversals };
-    const mayRecord = ({ status }: Invoice) => status !== 'paid' && status !== 'processing';
-    const occasion = `restored-${paymentId}`;
-    const options = { now, by, found: 'after a restore', occasion, followUps, mayRecord };
-    const recorded = await recordFoundPayment(invoices, id, found, options);
+    const recorded = await record<{ kind: 'settled' }>({ invoices, followUps, instance }, id, (stored) => {
+      if (stored.status === 'paid' || stored.status === 'processing') return { kind: 'settled' };
+      const { entry, ...change } = changeByPayment(stored, found, now);
+      return { kind: 'change', ...change, entry: { ...entry, found: 'after a restore' } };
+    });
     return recorded.kind === 'updated' ? finding : 'again';
   }
 

@@ -5,9 +5,7 @@ import type { OpsResponse } from './ops/http.ts';
 import { type Consumed, deliverySchema } from './paying/executePayments.ts';
 import { metric } from './platform/appMetrics.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
-import { errorText } from './platform/errorText.ts';
 import { problem, problemResponse } from './platform/problem.ts';
-import { functionBudgetMs } from './platform/stopping.ts';
 import { noTelemetry, type Telemetry } from './platform/telemetry.ts';
 import type { QueueReturns, ReturnMessage } from './queueReturns.ts';
 import type { BadSettings, Schedules } from './settings/settings.ts';
@@ -25,20 +23,11 @@ export interface NotStarted {
  */
 const awayMs = 2 * 60_000;
 
-/**
- * How long a message is held that the queue did not take back, in milliseconds. Each such delivery counts, and the last one
- * ends among the dead letters or the poison. So it lasts nearly as long as the host allows: the host renews the lock of a
- * Service Bus message for 5 minutes (host.json).
- */
-const holdCommandMs = 4 * 60_000;
-const holdItemMs = functionBudgetMs;
-
-/** What an idle app works with. `returns`: where its messages go. Default: they are held. */
+/** What an idle app works with. `returns`: where its messages go. Default: nowhere, so each of their deliveries fails. */
 interface IdleParts {
   clock?: Clock;
   telemetry?: Telemetry;
   returns?: QueueReturns;
-  log?: (line: string) => void;
 }
 
 const noReturns: QueueReturns = { close: async () => {} };
@@ -53,25 +42,16 @@ export type IdleApp = ReturnType<typeof idleApp>;
 export function idleApp(
   bad: BadSettings,
   schedules: Schedules,
-  { clock = systemClock, telemetry = noTelemetry, returns = noReturns, log = console.warn }: IdleParts = {},
+  { clock = systemClock, telemetry = noTelemetry, returns = noReturns }: IdleParts = {},
 ) {
-  const stopping = new AbortController();
   const waiting = async (): Promise<NotStarted> => {
     telemetry.count(metric.settingsInvalid);
     return { waitingFor: bad.problems };
   };
-  const hold = async (ms: number): Promise<never> => {
-    await clock.sleep(ms, stopping.signal).catch(() => {});
-    throw bad;
-  };
-  const putOff = async (send: ReturnMessage | undefined, message: unknown, heldMs: number, id?: string) => {
-    if (send === undefined) return hold(heldMs);
-    try {
-      await send(message, awayMs, id);
-    } catch (error) {
-      log(`a message could not be sent back to its queue: ${errorText(error)}`);
-      return hold(heldMs);
-    }
+  const fail = () => Promise.reject<never>(bad);
+  const putOff = async (send: ReturnMessage | undefined, message: unknown, id?: string) => {
+    if (send === undefined) return fail();
+    await send(message, awayMs, id);
     return { putOff: bad.message };
   };
   // Lost answers must not make more and more copies in all the days that the app waits.
@@ -90,27 +70,19 @@ export function idleApp(
     /** Anybody may call this one, so it does not say what is wrong. The provider sends its event again. */
     receiveEvent: async (_request: unknown) => ({ status: 503 }),
     executePayments(message: unknown, delivery: unknown = {}): Promise<Consumed> {
-      return putOff(
-        returns.commands,
-        message,
-        holdCommandMs,
-        deliverySchema.safeParse(delivery).data?.messageId,
-      );
+      return putOff(returns.commands, message, deliverySchema.safeParse(delivery).data?.messageId);
     },
     async processWorkItem(message: unknown): Promise<WorkItemOutcome> {
-      await putOff(workItems, message, holdItemMs);
+      await putOff(workItems, message);
       return 'putOff';
     },
     async recordPoison(message: unknown, _messageId: string): Promise<string> {
-      await putOff(poison, message, holdItemMs);
+      await putOff(poison, message);
       return `it stays in the poison queue: ${bad.message}`;
     },
-    runJobGroup: (_task: unknown): Promise<never> => hold(holdItemMs),
-    endJobRun: (_end: unknown): Promise<never> => hold(holdItemMs),
-    async stop() {
-      stopping.abort();
-      await returns.close();
-    },
+    runJobGroup: (_task: unknown) => fail(),
+    endJobRun: (_end: unknown) => fail(),
+    stop: () => returns.close(),
   };
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { parseTraceparent } from '../../src/platform/traceparent.ts';
+import { parseTraceparent } from '../../src/platform/tracing.ts';
 
 /** Where an invocation belongs in a trace, as the worker gets it. */
 export interface TraceContext {

@@ -117,3 +117,15 @@ export function whySilent(
 ): string {
   return away.kind === 'notCalled' ? noTurn : away.message;
 }
+
+/** `assertHeld` as an answer, for calls that wait for their turn. */
+export function isHeld(assertHeld: () => void): () => boolean {
+  return () => {
+    try {
+      assertHeld();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+}

@@ -5,10 +5,9 @@ import { ownershipOf } from '../paying/foundPayment.ts';
 import { newReversals, withLookAlikes, withProviderReversals } from '../paying/mergeReversals.ts';
 import { turnWithinMs } from '../paying/pacedProvider.ts';
 import type { NotCalled, RefundOutcome, RetrievedPayment } from '../paying/paymentProvider.ts';
-import { isHeld } from '../paying/reconciliation.ts';
 import { NotNow, NotYet } from '../workItems/nextTry.ts';
 import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
-import { type AfterParts, type Recorded, record, refundStageName, whySilent } from './record.ts';
+import { type AfterParts, isHeld, type Recorded, record, refundStageName, whySilent } from './record.ts';
 import { recordProgress } from './trackPayment.ts';
 
 /**

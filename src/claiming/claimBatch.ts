@@ -1,5 +1,5 @@
 import type { Patch } from '../documents/documentStore.ts';
-import { newWriteId } from '../documents/systemId.ts';
+import { newWriteId } from '../documents/storedDocuments.ts';
 import type { Ending, FollowUps } from '../invoice/followUps.ts';
 import {
   type Claim,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { partMetric, type Telemetry } from '../platform/telemetry.ts';
 
@@ -91,4 +92,21 @@ export function unreadableReport({
 
 function idOf(document: unknown): string {
   return typeof document === 'object' && document !== null && 'id' in document ? String(document.id) : '';
+}
+
+/**
+ * The id of a document of our own that is stored beside what others name: no import takes an id that begins with a colon, so
+ * none is ever in the way. `name`: without the characters / \\ ? and #, which Cosmos DB refuses in an id.
+ */
+export function systemId(name: string): string {
+  return `:${name}`;
+}
+
+/** The id of one write, which its outbox message gets. */
+export function newWriteId(): string {
+  return systemId(randomUUID());
+}
+
+export function isSystemId(id: string): boolean {
+  return id.startsWith(':');
 }

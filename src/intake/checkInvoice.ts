@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isSystemId } from '../documents/systemId.ts';
+import { isSystemId } from '../documents/storedDocuments.ts';
 import { currencies, currencyExponent } from '../invoice/currencies.ts';
 import { amountShapeError, formatAmount, parseAmount } from '../invoice/money.ts';
 import { utcTime } from '../platform/clock.ts';

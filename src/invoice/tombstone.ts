@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { systemId } from '../documents/systemId.ts';
+import { systemId } from '../documents/storedDocuments.ts';
 import {
   contentSchema,
   type Imported,

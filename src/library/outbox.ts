@@ -5,7 +5,7 @@
  */
 export type { Page } from '../documents/pages.ts';
 export type { OnUnreadable, Unreadable } from '../documents/storedDocuments.ts';
-export { createDispatcher, type Dispatcher, type MaySend, type SendMessages } from '../outbox/dispatcher.ts';
+export { createDispatcher, type Dispatcher, type SendMessages } from '../outbox/dispatcher.ts';
 export {
   type DispatchDecision,
   type NewOutboxMessage,

@@ -5,7 +5,7 @@ import {
   refusedBecause,
   StoreAway,
 } from '../documents/documentStore.ts';
-import { systemId } from '../documents/systemId.ts';
+import { systemId } from '../documents/storedDocuments.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import type { Clock } from '../platform/clock.ts';
 

@@ -1,4 +1,4 @@
-import { bounded, limit } from '../platform/bounded.ts';
+import { bounded, limit } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import { partMetric } from '../platform/telemetry.ts';
 import {

@@ -1,5 +1,4 @@
-import { bounded } from '../platform/bounded.ts';
-import { type Clock, systemClock } from '../platform/clock.ts';
+import { bounded, type Clock, systemClock } from '../platform/clock.ts';
 import { noTelemetry, partMetric, type Telemetry } from '../platform/telemetry.ts';
 import type { FenceFloor } from './lease.ts';
 import { longestOwnerPart } from './lockKeys.ts';

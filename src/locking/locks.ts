@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { bounded } from '../platform/bounded.ts';
-import { type Clock, systemClock } from '../platform/clock.ts';
+import { bounded, type Clock, systemClock } from '../platform/clock.ts';
 import { noTelemetry, partMetric, type Telemetry } from '../platform/telemetry.ts';
 import { holdLease } from './holdLease.ts';
 import {

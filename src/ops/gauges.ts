@@ -3,7 +3,6 @@ import type { OutboxStore } from '../outbox/outboxStore.ts';
 import { inForce, type PauseStore } from '../pacing/pause.ts';
 import type { PaceStore } from '../pacing/schedule.ts';
 import { metric } from '../platform/appMetrics.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { PoisonItems } from '../workItems/poison.ts';
 import { readPace } from './summary.ts';
@@ -97,42 +96,5 @@ export async function reportGauges({
 
   async function poisoned(): Promise<void> {
     telemetry.record(metric.workItemPoisonWaiting, await poison.waiting());
-  }
-}
-
-/** Interval at which a long sweep reports its gauges (ms): silence is an alarm. */
-const everyMs = 60_000;
-
-/**
- * Reports at once and then every minute until the work ends, so that neither its length nor its failure hides anything. The
- * answer is that of the work.
- *
- * @throws what the work throws, or else the last report
- */
-export async function reportDuring<T>(
-  work: Promise<T>,
-  report: () => Promise<void>,
-  clock: Pick<Clock, 'sleep'>,
-): Promise<T> {
-  const ended = new AbortController();
-  const [result, reported] = await Promise.allSettled([
-    work.finally(() => ended.abort()),
-    reportUntil(ended.signal),
-  ]);
-  if (result.status === 'rejected') throw result.reason;
-  if (reported.status === 'rejected') throw reported.reason;
-  return result.value;
-
-  async function reportUntil(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      const failure = await report().then(
-        () => undefined,
-        (error: unknown) => ({ error }),
-      );
-      await clock.sleep(everyMs, signal).catch(() => {});
-      if (!signal.aborted) continue;
-      if (failure !== undefined) throw failure.error;
-      return;
-    }
   }
 }

@@ -1,6 +1,5 @@
 import { inForce, type PauseStore } from '../pacing/pause.ts';
-import { bounded } from '../platform/bounded.ts';
-import type { Clock } from '../platform/clock.ts';
+import { bounded, type Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Health } from './answers/figureAnswers.ts';
 import { pauseView } from './pauseCalls.ts';

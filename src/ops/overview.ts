@@ -11,8 +11,6 @@ import { summarize } from './summary.ts';
 
 /** Dashboards that are open ask every few seconds: all of an instance share an answer this old, in milliseconds. */
 const freshMs = 2_000;
-/** The same for messages that were given up, which another service has to be asked for. */
-const deadLettersMs = 10_000;
 const mostDeadLetters = 100;
 const latestRuns = 5;
 
@@ -23,11 +21,6 @@ const latestRuns = 5;
 export function overviewOf(parts: OpsParts): () => Promise<OverviewAnswer> {
   const { invoices, deadLetters, lockStore, job, runs, pauses, instance } = parts;
   const { clock } = instance;
-  const givenUp = remembered(
-    async () => (await Promise.all(deadLetters.map((source) => source.list(mostDeadLetters)))).flat(),
-    deadLettersMs,
-    clock,
-  );
   const shared = remembered(
     async () => {
       const now = clock.now();
@@ -35,7 +28,7 @@ export function overviewOf(parts: OpsParts): () => Promise<OverviewAnswer> {
         summarize(parts),
         invoices.parkedByReason(),
         paidPerDay(invoices, now),
-        givenUp(),
+        Promise.all(deadLetters.map((source) => source.list(mostDeadLetters))).then((lists) => lists.flat()),
         heldLeases(),
         runs.list({ job: job.name, pageSize: latestRuns }),
       ]);

@@ -4,7 +4,7 @@ import type {
   ServiceBusReceiver,
   ServiceBusSender,
 } from '@azure/service-bus';
-import { traceProperties, traceparentIn } from '../platform/traceparent.ts';
+import { traceProperties, traceparentIn } from '../platform/tracing.ts';
 import { isPoisonId } from '../workItems/poison.ts';
 import type { DeadLetterSource, Moved } from './deadLetters.ts';
 import {

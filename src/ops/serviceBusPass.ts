@@ -1,9 +1,8 @@
 /**
  * Gets chosen messages out of a Service Bus dead-letter queue, however many others are in front of them.
  *
- * Service Bus delivers from the front, and hands out by number only what was deferred, which cannot be undone
- * (https://github.com/Azure/azure-service-bus/issues/716). So a pass receives the others as well, and holds their locks
- * until it ends: given back earlier, they would come again at once. It peeks first, which locks nothing. That tells an id
+ * Service Bus delivers from the front, and hands out by number only what was deferred. So a pass receives the others as well,
+ * and holds their locks until it ends: given back earlier, they would come again at once. It peeks first, which locks nothing. That tells an id
  * that is not there from one that another receiver has locked, and a pass that has nothing to find never begins.
  */
 import type { ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
@@ -39,14 +38,14 @@ const settleAtOnce = 100;
 type Message = ServiceBusReceivedMessage;
 export type PassReceiver = Pick<
   ServiceBusReceiver,
-  'receiveMessages' | 'receiveDeferredMessages' | 'completeMessage' | 'abandonMessage' | 'close'
+  'receiveMessages' | 'completeMessage' | 'abandonMessage' | 'close'
 >;
 
 /** A dead-letter queue, as a pass needs it. */
 export interface PassedQueue {
   openReceiver(): PassReceiver;
   /** All its messages in the order of their numbers, those locked elsewhere included. */
-  peeked(): AsyncIterable<Pick<Message, 'messageId' | 'sequenceNumber' | 'state'>>;
+  peeked(): AsyncIterable<Pick<Message, 'messageId' | 'sequenceNumber'>>;
 }
 
 /** Outcome of a pass for one message. */
@@ -55,7 +54,8 @@ export type Passed =
   /** It is there, and stays there. */
   | { kind: 'left'; id: string; why: string };
 
-type Wanted = Map<string, { id: string; number: NonNullable<Message['sequenceNumber']>; deferred: boolean }>;
+/** Ids by place in the queue. */
+type Wanted = Map<string, string>;
 
 /** Every message with one of these ids. What was received is locked; the consumer settles it. */
 export async function* passThrough(
@@ -74,16 +74,9 @@ export async function* passThrough(
   let end: 'nothing comes' | 'far enough' = 'far enough';
   try {
     let receiver = open();
-    for (const [place, { number, deferred }] of wanted) {
-      if (!deferred) continue;
-      const [message] = await receiver.receiveDeferredMessages([number], bound()).catch(() => []);
-      if (message === undefined) continue;
-      wanted.delete(place);
-      yield { kind: 'received', message, receiver };
-    }
     let ofReceiver = 0;
     let atOnce = receiveAtOnce.first;
-    while (active(wanted) > 0 && received < limits.mostReceived && bytes < limits.mostBytes && !timeIsUp()) {
+    while (wanted.size > 0 && received < limits.mostReceived && bytes < limits.mostBytes && !timeIsUp()) {
       if (ofReceiver >= mostPerReceiver) {
         receiver = open();
         ofReceiver = 0;
@@ -122,9 +115,7 @@ export async function* passThrough(
     );
     await Promise.all(receivers.map((receiver) => receiver.close()));
   }
-  for (const { id, deferred } of wanted.values()) {
-    yield { kind: 'left', id, why: whyLeft(deferred ? 'nothing comes' : end, received) };
-  }
+  for (const id of wanted.values()) yield { kind: 'left', id, why: whyLeft(end, received) };
 
   function open(): PassReceiver {
     const receiver = queue.openReceiver();
@@ -136,15 +127,9 @@ export async function* passThrough(
 async function find(queue: PassedQueue, ids: ReadonlySet<string>): Promise<Wanted> {
   const wanted: Wanted = new Map();
   for await (const message of queue.peeked()) {
-    const { sequenceNumber: number, state } = message;
-    if (number === undefined || !ids.has(idOf(message))) continue;
-    wanted.set(number.toString(), { id: idOf(message), number, deferred: state === 'deferred' });
+    if (ids.has(idOf(message))) wanted.set(placeOf(message), idOf(message));
   }
   return wanted;
-}
-
-function active(wanted: Wanted): number {
-  return [...wanted.values()].filter(({ deferred }) => !deferred).length;
 }
 
 function split(messages: readonly Message[], wanted: Wanted): [mine: Message[], others: Message[]] {

@@ -5,7 +5,10 @@ import { type SweepCounts, type SweepParts, sweepOutbox } from '../outbox/sweepO
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
-import { type GaugeParts, reportDuring, reportGauges } from './gauges.ts';
+import { type GaugeParts, reportGauges } from './gauges.ts';
+
+/** Longest sweep (ms). Each reports once, and no report in eight minutes is an alarm (infra/modules/alerts.bicep). */
+const longestMs = 4.5 * 60_000;
 
 /** Some shards were left out. The platform counts failed executions by that. */
 export class SweepIncomplete extends Error {
@@ -13,7 +16,7 @@ export class SweepIncomplete extends Error {
 }
 
 /**
- * A tick of the sweeper's timer: sends what waits in the outbox, for as long as a function may take, and reports meanwhile
+ * A tick of the sweeper's timer: sends what waits in the outbox, for a few minutes at most, and reports beside that
  * what waits for a person or to be paid, and moves the horizons of the figures. The next tick has what is left.
  *
  * @throws {SweepIncomplete} naming the shards that were left out; the others are swept, and the gauges reported. {LeaseLost}
@@ -32,17 +35,16 @@ export async function sweepAndReport(
   lease: Pick<Lease, 'assertHeld'>,
   stopping: AbortSignal,
 ): Promise<SweepCounts> {
-  using budget = timeBudget(instance.clock, stopping);
-  return await reportDuring(work(budget.signal), () => reportGauges({ ...parts, instance }), instance.clock);
-
-  async function work(signal: AbortSignal): Promise<SweepCounts> {
-    const moved = moveHorizons(signal);
-    try {
-      return await sweep(signal);
-    } finally {
-      await moved;
-    }
-  }
+  using budget = timeBudget(instance.clock, stopping, longestMs);
+  const { signal } = budget;
+  const [swept, reported] = await Promise.allSettled([
+    sweep(signal),
+    reportGauges({ ...parts, instance }),
+    moveHorizons(signal),
+  ]);
+  if (swept.status === 'rejected') throw swept.reason;
+  if (reported.status === 'rejected') throw reported.reason;
+  return swept.value;
 
   /** Horizons that stay behind only make the summary dearer to read. */
   async function moveHorizons(signal: AbortSignal): Promise<void> {

@@ -15,29 +15,19 @@ import type { OutboxStore } from './outboxStore.ts';
 /**
  * Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects and
  * always ends, because whatever arrives meanwhile waits for it, and so does the only sweeper.
- *
- * `mayGo` is asked about each message as late as the destination can. With Service Bus that is the moment before the send,
- * when connections are open and nothing is left to wait for. A message that may not go is withheld.
  */
-export type SendMessages = (
-  messages: readonly OutboxMessage[],
-  mayGo?: (message: OutboxMessage) => boolean,
-) => Promise<readonly SendResult[]>;
-
-/** Throws if the sender may not act any more, because its lease is gone. */
-export type MaySend = () => void;
+export type SendMessages = (messages: readonly OutboxMessage[]) => Promise<readonly SendResult[]>;
 
 export interface Dispatcher {
   /**
    * Sends a message that is stored and pending, and records what became of it. Resolves when that is done, even if it
    * failed: the message then stays pending (or is parked), and the sweeper comes back to it.
    */
-  dispatch(message: OutboxMessage, guard?: MaySend): Promise<DispatchDecision>;
+  dispatch(message: OutboxMessage): Promise<DispatchDecision>;
 }
 
 interface Entry {
   message: OutboxMessage;
-  guard: MaySend;
   done: (decision: DispatchDecision) => void;
 }
 
@@ -62,8 +52,7 @@ export function createDispatcher({
   const waiting = new Map<string, Entry[]>();
 
   return {
-    dispatch: (message, guard = () => {}) =>
-      inDispatchSpan(message, () => new Promise((done) => enqueue({ message, guard, done }))),
+    dispatch: (message) => inDispatchSpan(message, () => new Promise((done) => enqueue({ message, done }))),
   };
 
   function enqueue(entry: Entry): void {
@@ -88,10 +77,9 @@ export function createDispatcher({
   }
 
   async function round(destination: string, entries: Entry[]): Promise<void> {
-    const guards = new Map(entries.map(({ message, guard }) => [message, guard]));
     const messages = entries.map(({ message }) => message);
     const send = destinations[destination] ?? unknownDestination;
-    const results = await send(messages, (message) => passes(guards.get(message)));
+    const results = await send(messages);
     const now = clock.now();
     const decided = entries.map(({ message, done }, index) => {
       const result = results[index] ?? { kind: 'failed', error: 'the destination gave no result' };
@@ -123,22 +111,13 @@ const unknownDestination: SendMessages = async (messages) =>
     error: `no destination is called "${destination}" here`,
   }));
 
-function passes(guard: MaySend | undefined): boolean {
-  try {
-    guard?.();
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /**
  * Sends what this process has just stored. A process that dies first leaves its messages to the sweeper, like any message that
  * is not dispatched at once.
  */
 export interface Sender {
   /** Sends a message at once; see `Dispatcher.dispatch`. */
-  send(message: OutboxMessage, guard?: MaySend): Promise<DispatchDecision>;
+  send(message: OutboxMessage): Promise<DispatchDecision>;
   /**
    * Sends a message as soon as no urgent work is in progress in this process, and after five seconds in any case: receipts
    * wait while payments are being made.
@@ -195,8 +174,8 @@ export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {
     },
   };
 
-  function send(message: OutboxMessage, guard?: MaySend): Promise<DispatchDecision> {
-    return track(dispatcher.dispatch(message, guard));
+  function send(message: OutboxMessage): Promise<DispatchDecision> {
+    return track(dispatcher.dispatch(message));
   }
 
   function flush(): void {

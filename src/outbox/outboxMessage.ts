@@ -101,8 +101,6 @@ export type SendResult =
   | { kind: 'sent' }
   /** It may work later, however late; it may even have arrived. */
   | { kind: 'failed'; error: string }
-  /** Not sent, because the sender may not act any more. */
-  | { kind: 'withheld' }
   /** The destination rejects this very message, for example because it is too large: no later try would help. */
   | { kind: 'refused'; error: string };
 
@@ -114,8 +112,6 @@ export const dispatchedTtl = 7 * 24 * 3600;
 /** Decision on a message after a send. */
 export type DispatchDecision =
   | { kind: 'dispatched' }
-  /** It stays as it is, for the sweeper. */
-  | { kind: 'left' }
   | { kind: 'retry'; attempts: number; at: string; error: string }
   | { kind: 'parked'; attempts: number; error: string };
 
@@ -126,7 +122,6 @@ export function decideDispatch(
   now: number,
 ): DispatchDecision {
   if (result.kind === 'sent') return { kind: 'dispatched' };
-  if (result.kind === 'withheld') return { kind: 'left' };
   const attempts = message.attempts + 1;
   const { error } = result;
   if (result.kind === 'refused') return { kind: 'parked', attempts, error };
@@ -139,14 +134,12 @@ export function decideDispatch(
 }
 
 /**
- * The write that a decision asks for; undefined if there is nothing to record. It holds only if nobody has recorded
- * anything since the message was read. The message expires only once it has been dispatched.
+ * The write that a decision asks for. It holds only if nobody has recorded anything since the message was read. The message expires only once it has been dispatched.
  */
 export function dispatchPatch(
   { id, attempts }: Pick<OutboxMessage, 'id' | 'attempts'>,
   decision: DispatchDecision,
-): Patch | undefined {
-  if (decision.kind === 'left') return undefined;
+): Patch {
   const patch: Patch = {
     kind: 'patch',
     id,
@@ -175,10 +168,10 @@ export async function markDispatched(
   store: { documents: DocumentStore; clock: Clock },
   dispatched: readonly Dispatched[],
 ): Promise<{ unclear: number }> {
-  const marks = oneOfEach(dispatched).flatMap(({ message, decision }) => {
-    const patch = dispatchPatch(message, decision);
-    return patch === undefined ? [] : [{ message, patch }];
-  });
+  const marks = oneOfEach(dispatched).map(({ message, decision }) => ({
+    message,
+    patch: dispatchPatch(message, decision),
+  }));
   const shards = [...Map.groupBy(marks, ({ message }) => message.shard)];
   const unclear = await Promise.all(shards.map(([shard, group]) => markAll(shard, group)));
   return { unclear: unclear.reduce((sum, count) => sum + count, 0) };

@@ -5,7 +5,7 @@ import {
   type ServiceBusSender,
 } from '@azure/service-bus';
 import { errorText } from '../platform/errorText.ts';
-import { traceProperties } from '../platform/traceparent.ts';
+import { traceProperties } from '../platform/tracing.ts';
 import type { SendMessages } from './dispatcher.ts';
 import type { OutboxMessage, SendResult } from './outboxMessage.ts';
 
@@ -24,17 +24,13 @@ export function serviceBusDestination(
   { timeoutMs = requestTimeoutMs }: { timeoutMs?: number } = {},
 ): SendMessages {
   const bound = () => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
-  return async (messages, mayGo = () => true) => {
+  return async (messages) => {
     const results = new Map<string, SendResult>();
     let waiting: OutboxMessage[] = [...messages];
     let alone = false;
     while (waiting.length > 0) {
       try {
         const batch = await sender.createMessageBatch(bound());
-        // Nothing waits between here and the send, so a process that has stalled is noticed in time.
-        for (const message of waiting) if (!mayGo(message)) results.set(message.id, { kind: 'withheld' });
-        waiting = waiting.filter(({ id }) => !results.has(id));
-        if (waiting.length === 0) break;
         const fits: OutboxMessage[] = [];
         for (const message of alone ? waiting.slice(0, 1) : waiting) {
           if (!batch.tryAddMessage(serviceBusMessage(message))) break;

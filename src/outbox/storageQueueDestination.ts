@@ -25,13 +25,12 @@ export function storageQueueDestination(
   } = {},
 ): SendMessages {
   const limit = pLimit(concurrentSends);
-  return (messages, mayGo = () => true) => {
+  return (messages) => {
     const dead = new AbortController();
     return Promise.all(
       messages.map(async (message) => {
         const { body, traceparent } = message;
         const queued = messagesOf(Array.isArray(body) ? body : [body], traceparent);
-        if (!mayGo(message)) return { kind: 'withheld' as const };
         try {
           await Promise.all(queued.map((one) => limit(() => send(one, dead))));
           return { kind: 'sent' as const };

@@ -103,7 +103,7 @@ export async function sweepOutbox(
     for (const { id, attempts } of messages) seen.set(id, attempts);
     await Promise.all(
       messages.map(async (message) => {
-        const { kind } = await dispatcher.dispatch(message, () => lease.assertHeld());
+        const { kind } = await dispatcher.dispatch(message);
         if (kind === 'dispatched') counts.dispatched++;
         else if (kind === 'retry') counts.retried++;
         else if (kind === 'parked') counts.parked++;

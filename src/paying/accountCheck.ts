@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { DocumentStore } from '../documents/documentStore.ts';
-import { readableDocument, tolerantObject } from '../documents/storedDocuments.ts';
-import { systemId } from '../documents/systemId.ts';
+import { readableDocument, systemId, tolerantObject } from '../documents/storedDocuments.ts';
 import { keepFirst } from '../documents/writeUntilClear.ts';
 import { deploymentPartition } from '../invoice/shard.ts';
 import type { Pacer } from '../pacing/pacer.ts';

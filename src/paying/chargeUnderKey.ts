@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { StoreAway } from '../documents/documentStore.ts';
 import { type Invoice, unknownSince } from '../invoice/invoice.ts';
-import { methodTypes, paramsHash } from '../invoice/keyContent.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
-import { methodOf, type PaymentCommand, withMethod } from './paymentBatch.ts';
+import { methodOf, methodTypes, type PaymentCommand, paramsHash, withMethod } from './paymentBatch.ts';
 import type { FoundPayment, NotCalled, PaymentCalls, SoughtPayment } from './paymentProvider.ts';
 import type { CommandOutcome } from './settlement.ts';
 

@@ -11,13 +11,10 @@
  *
  * docs/exactly-once.md has the table with the states of an invoice.
  */
-
-import { systemId } from '../documents/systemId.ts';
-import { type FollowUps, type InvoiceEnd, looksInto } from '../invoice/followUps.ts';
+import type { InvoiceEnd } from '../invoice/followUps.ts';
 import { type Invoice, known, otherPayments } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
-import type { InvoiceStore, Updated } from '../invoice/store/invoiceStore.ts';
 import { erasedCustomer } from '../invoice/tombstone.ts';
 import {
   isReversedInFull,
@@ -101,60 +98,6 @@ export type PaymentFound =
   | { kind: 'found'; paymentId: string; paidAt: string; reversals?: ProviderReversals }
   /** It is alive, and is followed from now on. */
   | { kind: 'processing'; paymentId: string; state: string };
-
-/**
- * Records a payment that was found: the invoice is paid and its receipt ordered, or it is processing. It does what a
- * settlement does, but for an invoice in any status. `mayRecord` is asked about the invoice as it is stored.
- *
- * @throws {NoClearAnswer}
- */
-export function recordFoundPayment(
-  invoices: Pick<InvoiceStore, 'update'>,
-  id: string,
-  payment: PaymentFound,
-  {
-    now,
-    by,
-    found,
-    occasion,
-    followUps,
-    mayRecord,
-    assertHeld = () => {},
-  }: {
-    /** Milliseconds. */
-    now: number;
-    by: string;
-    /** For the timeline: how it was found. */
-    found: string;
-    /** Names the follow-ups. */
-    occasion: string;
-    followUps: FollowUps;
-    mayRecord: (invoice: Invoice) => boolean;
-    assertHeld?: () => void;
-  },
-): Promise<Updated<'decided'>> {
-  const at = new Date(now).toISOString();
-  return invoices.update<'decided'>(id, {
-    decide(invoice) {
-      if (!mayRecord(invoice)) return { kind: 'refuse', why: 'decided' };
-      const { change, entry, ends, others } = changeByPayment(invoice, payment, now);
-      const write = systemId(occasion);
-      const ended = { ...invoice, invoiceId: id, keyNumber: invoice.payment.keyNumber };
-      return {
-        kind: 'change',
-        change: { ...change, entry: { at, by, ...entry, found } },
-        messages: [
-          ...followUps(
-            ends.map((end) => ({ invoice: ended, end })),
-            { shard: invoice.shard, occasion: write, now },
-          ),
-          ...looksInto(invoice, others, { write, now }),
-        ],
-      };
-    },
-    beforeTry: assertHeld,
-  });
-}
 
 /** The change that records a payment of an unpaid invoice at `now` (milliseconds), and the ends to announce. Pure. */
 export function changeByPayment(

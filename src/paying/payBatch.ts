@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import pLimit from 'p-limit';
 import type { StoreAway } from '../documents/documentStore.ts';
 import type { FollowUps } from '../invoice/followUps.ts';
 import { maxAttempts, unknownSince } from '../invoice/invoice.ts';
@@ -23,9 +22,6 @@ import {
   type Settlement,
 } from './settlement.ts';
 
-/** Attempts up to which an invoice that is paid alone may be called beside those of other batches. */
-const triesBesideOthers = 2;
-
 export interface PayingParts {
   invoices: Pick<InvoiceStore, 'find' | 'start' | 'giveBack' | 'settle' | 'update'>;
   provider: PacedProvider;
@@ -41,9 +37,8 @@ export interface PayingParts {
  * even at the same time: the claim's token admits one writer, and a repeated call sends the same idempotency key.
  *
  * Invoices called before without a known outcome may have crashed their process. They come last, one invoice after the other,
- * each under a start of its own: if the process crashes again, only the invoice that was being called has used up an attempt.
- * Batches are paid side by side, and so are their first tries of this kind; later ones are paid one at a time in a process,
- * so that two under suspicion do not use up their attempts together.
+ * each under a start of its own: if the process crashes again, only the invoice that was being called has used up an attempt,
+ * beside those that other batches were calling. Batches are paid side by side.
  *
  * Calls whose turn did not come within the batch's time go back in one transaction, due at once. So do those that are not
  * made because `mayCall` says no or the store is away, but to the batch, as never called: its message comes again. The batch
@@ -53,7 +48,6 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
   const { invoices, provider, sender, instance } = parts;
   const { clock, telemetry, name: by } = instance;
   const { claimStaleMs, lingerMs } = policy;
-  const oneInProcess = pLimit(1);
 
   return async (batch, mayCall = () => true, serviceTime = () => 0) => {
     if (!mayCall()) throw new BatchUnfinished(`batch ${batch.batchId} was not started`);
@@ -85,14 +79,8 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
     if (notCalled > 0) throw new BatchUnfinished(`${notCalled} commands of batch ${batchId} were not called`);
     return result;
 
-    function payPart(part: Part): Promise<ReadonlyMap<string, EarlierCalls>> {
-      return part.alone && attemptOf(part) > triesBesideOthers
-        ? oneInProcess(() => payNow(part))
-        : payNow(part);
-    }
-
     /** Pays one part, and returns those that another delivery has begun to call. */
-    async function payNow(part: Part): Promise<ReadonlyMap<string, EarlierCalls>> {
+    async function payPart(part: Part): Promise<ReadonlyMap<string, EarlierCalls>> {
       const started = await begin(part);
       if (started === undefined) return new Map();
       await settleAsTheyCome(started.ends, {
@@ -260,13 +248,6 @@ export function partsToRepeat(
     .filter((command) => attemptBefore(command) < maxAttempts)
     .toSorted((one, other) => attemptBefore(one) - attemptBefore(other))
     .map((command) => ({ commands: [command], earlier: calledBefore, alone: true }));
-}
-
-/** Attempts that calling a part makes of each of its invoices, at most. */
-export function attemptOf({ commands, earlier }: Part): number {
-  return Math.max(
-    ...commands.map(({ invoiceId, attempt }) => (earlier.get(invoiceId)?.attempt ?? attempt - 1) + 1),
-  );
 }
 
 /** The part of a command that the store has to know. */

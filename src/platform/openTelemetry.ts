@@ -13,8 +13,8 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Attributes, Telemetry } from './telemetry.ts';
-import { formatTraceparent, parseTraceparent } from './traceparent.ts';
 import type { Conclude, SpanEnd, Tracer } from './tracing.ts';
+import { formatTraceparent, parseTraceparent } from './tracing.ts';
 
 export { registerTracer } from './tracing.ts';
 

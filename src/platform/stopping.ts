@@ -1,5 +1,4 @@
-import { bounded } from './bounded.ts';
-import type { Clock } from './clock.ts';
+import { bounded, type Clock } from './clock.ts';
 
 /**
  * `functionTimeout` of host.json, in milliseconds. If a function takes longer, the host kills the whole process,

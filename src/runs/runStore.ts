@@ -2,7 +2,7 @@ import type { Page } from '../documents/pages.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
 import { noTelemetry, partMetric } from '../platform/telemetry.ts';
-import { traceIdOf } from '../platform/traceparent.ts';
+import { traceIdOf } from '../platform/tracing.ts';
 import type { RunCounts } from './job.ts';
 import {
   addCounts,

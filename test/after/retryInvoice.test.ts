@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { retryInvoice } from '../../src/after/retryInvoice.ts';
 import type { Invoice, PaymentState } from '../../src/invoice/invoice.ts';
-import { methodTypes, paramsHash } from '../../src/invoice/keyContent.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import { methodTypes, paramsHash, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { correctionParts } from '../support/correctionParts.ts';
 import { withBatch } from '../support/layerSwitches.ts';
 import {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { planDue } from '../../src/claiming/processInvoices.ts';
+import { createClaimRoom, planDue } from '../../src/claiming/processInvoices.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { createClaimRoom } from '../../src/pacing/claimRoom.ts';
 import { newSchedule } from '../../src/pacing/schedule.ts';
 import { Idle } from '../../src/runs/job.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { planDue } from '../../src/claiming/processInvoices.ts';
+import { type ClaimRoom, planDue, unlimitedRoom } from '../../src/claiming/processInvoices.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { type ClaimRoom, unlimitedRoom } from '../../src/pacing/claimRoom.ts';
 import { Idle } from '../../src/runs/job.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { virtualClock } from '../support/virtualClock.ts';

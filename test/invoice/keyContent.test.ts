@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { paramsHash } from '../../src/invoice/keyContent.ts';
+import { paramsHash } from '../../src/paying/paymentBatch.ts';
 
 const content = fc.record(
   {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createLocks, type LockStore, type LockView } from '../../src/locking/index.ts';
 import { LockStoreFailed } from '../../src/locking/lease.ts';
 import { nextFence } from '../../src/locking/locks.ts';
-import { RequestTimedOut } from '../../src/platform/bounded.ts';
+import { RequestTimedOut } from '../../src/platform/clock.ts';
 import type { Fault, Operation } from '../support/faultyLockStore.ts';
 import { virtualLocks } from '../support/virtualLocks.ts';
 

@@ -7,7 +7,6 @@ import { counterKeeper } from '../../src/invoice/figures/counters.ts';
 import { invoiceFigures } from '../../src/invoice/figures/invoiceFigures.ts';
 import { invoiceSchema, isInvoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
-import { addInvoices } from '../../src/invoice/store/addInvoices.ts';
 import { pageByShard } from '../../src/invoice/store/cosmosInvoiceReads.ts';
 import {
   type InvoiceFilter,
@@ -15,7 +14,7 @@ import {
   oldestDue,
   retryWithinMs,
 } from '../../src/invoice/store/invoiceStore.ts';
-import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
+import { addInvoices, invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
 import { fenceId, highestFence } from '../../src/locking/fence.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';

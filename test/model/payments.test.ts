@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isUnclear } from '../../src/paying/reconciliation.ts';
+import { isUnclear } from '../../src/after/reconciliation.ts';
 import { type Fate, hour, minute, World } from './world.ts';
 
 /** A step picks its target by number, so that it applies to any state of the world. */

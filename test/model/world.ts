@@ -8,6 +8,7 @@
  * twice, and another process may act between any two steps.
  */
 import { z } from 'zod';
+import { reconciliationFollowUp } from '../../src/after/reconciliation.ts';
 import { planClaims } from '../../src/claiming/claimBatch.ts';
 import type { Patch } from '../../src/documents/documentStore.ts';
 import { followUpsOf } from '../../src/invoice/followUps.ts';
@@ -36,7 +37,6 @@ import type {
   NotCalled,
   SoughtPayment,
 } from '../../src/paying/paymentProvider.ts';
-import { reconciliationFollowUp } from '../../src/paying/reconciliation.ts';
 import { decideSettlement, defaultSettlementPolicy, planSettlement } from '../../src/paying/settlement.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInvoice } from '../support/anInvoice.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { newInvoice } from '../../src/invoice/invoice.ts';
-import { reportDuring, reportGauges } from '../../src/ops/gauges.ts';
+import { reportGauges } from '../../src/ops/gauges.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
@@ -12,7 +12,6 @@ import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { memoryPauseStore } from '../memory/memoryPauseStore.ts';
 import { hastyClock, type PayingWorld, payingWorld, watchedProvider } from '../support/payingWorld.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
-import { virtualClock } from '../support/virtualClock.ts';
 
 const pauses = memoryPauseStore();
 let world: PayingWorld;
@@ -194,37 +193,6 @@ test('the age of the oldest overdue invoice counts from the first claim of its k
   const { message } = await world.claimDue(shard);
   await world.consumer().pay(paymentBatchSchema.parse(message?.body));
   expect(await oldest()).toMatchObject({ claim: 0 });
-});
-
-describe('reportDuring', () => {
-  test('reports at once and every minute, and answers what the work does', async () => {
-    const clock = virtualClock();
-    const work = Promise.withResolvers<string>();
-    let reports = 0;
-    const done = reportDuring(work.promise, async () => void reports++, clock);
-    await clock.advance(179_999);
-    expect(reports).toBe(3);
-    work.resolve('done');
-    expect(await done).toBe('done');
-    expect(clock.sleepers()).toBe(0);
-  });
-
-  test('work that fails hides no report, and a report that fails stops no work', async () => {
-    const clock = virtualClock();
-    let reports = 0;
-    const failing = reportDuring(Promise.reject(new Error('no work')), async () => void reports++, clock);
-    await expect(failing).rejects.toThrow('no work');
-    expect(reports).toBe(1);
-    let worked = false;
-    const work = clock.sleep(1_000).then(() => {
-      worked = true;
-    });
-    const reported = reportDuring(work, () => Promise.reject(new Error('no report')), clock);
-    const outcome = expect(reported).rejects.toThrow('no report');
-    await clock.advance(1_000);
-    await outcome;
-    expect(worked).toBe(true);
-  });
 });
 
 test('a pause is reported by its age, and 0 says that payments go on', async () => {

@@ -9,18 +9,7 @@ import { addCounts } from '../../src/runs/runRecord.ts';
 import { idsMoved } from '../support/movedLetters.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
 
-const names = [
-  'locks',
-  'capped',
-  'unknown',
-  'elsewhere',
-  'deferred',
-  'twice',
-  'often',
-  'halfway',
-  'deep',
-  'bulk',
-];
+const names = ['locks', 'capped', 'unknown', 'elsewhere', 'twice', 'often', 'halfway', 'deep', 'bulk'];
 let bus: ServiceBusForTests;
 beforeAll(async () => {
   const properties = { DeadLetteringOnMessageExpiration: true };
@@ -143,18 +132,6 @@ test.concurrent('what another receiver has locked stays, with the reason', async
   if (locked !== undefined) await receiver.abandonMessage(locked);
   await receiver.close();
   expect(await redriven(source, 'a')).toEqual(['a']);
-});
-
-test.concurrent('a dead letter that somebody deferred is received by its number', async () => {
-  await deadLettered('deferred', 'a', 'b');
-  const receiver = bus.client.createReceiver('deferred', { subQueueType: 'deadLetter' });
-  for (const one of await receiver.receiveMessages(2, { maxWaitTimeInMs: 2_000 }))
-    await receiver.deferMessage(one);
-  await receiver.close();
-  const source = serviceBusDeadLetters(bus.client, 'deferred');
-  expect(await redriven(source, 'b')).toEqual(['b']);
-  expect(await idsMoved(source.discard(new Set(['a']), { by: 'ada', reason: 'a test' }))).toEqual(['a']);
-  expect(await bus.stats('deferred')).toMatchObject({ active: 1, deadLettered: 0 });
 });
 
 test.concurrent('two dead letters with the same id are both redriven, and count as one of the requested ids', async () => {

@@ -67,25 +67,6 @@ describe('the dispatcher', () => {
     ]);
   });
 
-  test('a guard that throws holds back its own message only', async () => {
-    const sent: string[] = [];
-    const { dispatcher, batches } = dispatcherWith(async (messages, mayGo = () => true) =>
-      messages.map((one) => {
-        if (!mayGo(one)) return { kind: 'withheld' as const };
-        sent.push(one.id);
-        return { kind: 'sent' as const };
-      }),
-    );
-    const lost = dispatcher.dispatch(message('a'), () => {
-      throw new Error('the lease is lost');
-    });
-    const kept = dispatcher.dispatch(message('b'));
-    expect(await lost).toEqual({ kind: 'left' });
-    expect(await kept).toEqual({ kind: 'dispatched' });
-    expect(sent).toEqual(['b']);
-    expect(batches).toEqual([{ shard: '00', ids: ['b'] }]);
-  });
-
   test('a failed message waits for the sweeper; the rest of its round does not', async () => {
     const { dispatcher } = dispatcherWith(async (messages) =>
       messages.map(({ id }) =>

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { createClaimRoom, mostOpen, type RoomPolicy, unlimitedRoom } from '../../src/pacing/claimRoom.ts';
+import {
+  createClaimRoom,
+  mostOpen,
+  type RoomPolicy,
+  unlimitedRoom,
+} from '../../src/claiming/processInvoices.ts';
 import { newSchedule } from '../../src/pacing/schedule.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { virtualClock } from '../support/virtualClock.ts';

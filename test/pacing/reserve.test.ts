@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { reserve } from '../../src/pacing/pacer.ts';
 import { type Schedule, type Slot, sharedClock } from '../../src/pacing/schedule.ts';
-import { reserve } from '../../src/pacing/supply.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 

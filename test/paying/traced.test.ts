@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createExecutePayments } from '../../src/paying/executePayments.ts';
-import { parseTraceparent, traceProperties } from '../../src/platform/traceparent.ts';
-import { inSpan } from '../../src/platform/tracing.ts';
+import { inSpan, parseTraceparent, traceProperties } from '../../src/platform/tracing.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { recordSpans } from '../support/recordedSpans.ts';

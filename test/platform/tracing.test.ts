@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { parseTraceparent } from '../../src/platform/traceparent.ts';
-import { activeTrace, inSpan, inTrace, noteInSpan } from '../../src/platform/tracing.ts';
+import { activeTrace, inSpan, inTrace, noteInSpan, parseTraceparent } from '../../src/platform/tracing.ts';
 import { recordSpans } from '../support/recordedSpans.ts';
 
 let recording: Awaited<ReturnType<typeof recordSpans>> | undefined;

@@ -1,5 +1,6 @@
 import { startPayments } from '../../local/stripe/index.ts';
 import { receiptFollowUp } from '../../src/after/receipts.ts';
+import { reconciliationFollowUp } from '../../src/after/reconciliation.ts';
 import { webhookFollowUp } from '../../src/after/webhook.ts';
 import { type ClaimingRun, claimBatch } from '../../src/claiming/claimBatch.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
@@ -14,7 +15,6 @@ import { createPayBatch, type PayingParts } from '../../src/paying/payBatch.ts';
 import type { PayingPolicy } from '../../src/paying/payingPolicy.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
-import { reconciliationFollowUp } from '../../src/paying/reconciliation.ts';
 import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { stripeProvider } from '../../src/stripe/stripeProvider.ts';

@@ -6,8 +6,7 @@ import {
   refusedBecause,
   StoreAway,
 } from '../../documents/documentStore.ts';
-import { tolerantObject } from '../../documents/storedDocuments.ts';
-import { systemId } from '../../documents/systemId.ts';
+import { systemId, tolerantObject } from '../../documents/storedDocuments.ts';
 import { keepFirst } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Invoice } from '../invoice.ts';

@@ -15,10 +15,9 @@ import { counterKeeper } from '../figures/counters.ts';
 import { invoiceFigures } from '../figures/invoiceFigures.ts';
 import { invoiceSchema, isInvoice } from '../invoice.ts';
 import { shardOf } from '../shard.ts';
-import { addInvoices } from './addInvoices.ts';
 import { cosmosFigureReads, cosmosOverdue, listShard, pageByShard } from './cosmosInvoiceReads.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
-import { invoiceWrites } from './invoiceWrites.ts';
+import { addInvoices, invoiceWrites } from './invoiceWrites.ts';
 
 const reasonsSchema = z.array(z.object({ name: z.string().default('no reason given'), n: z.number() }));
 

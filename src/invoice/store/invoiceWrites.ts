@@ -1,26 +1,56 @@
 import { randomUUID } from 'node:crypto';
-import { type DocumentStore, NoClearAnswer, StoreAway } from '../../documents/documentStore.ts';
-import { readableDocuments } from '../../documents/storedDocuments.ts';
+import pLimit, { type LimitFunction } from 'p-limit';
+import { z } from 'zod';
+import {
+  type DocumentStore,
+  maxOperations,
+  NoClearAnswer,
+  refusedBecause,
+  StoreAway,
+} from '../../documents/documentStore.ts';
+import { newWriteId, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
 import { type ConditionalWrite, patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
 import { claimDocuments } from '../../locking/fence.ts';
 import type { Sender } from '../../outbox/dispatcher.ts';
 import { type OutboxMessage, outboxMessageSchema } from '../../outbox/outboxMessage.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Countable, CounterKeeper } from '../figures/counters.ts';
-import { type Invoice, invoiceSchema } from '../invoice.ts';
+import {
+  type Imported,
+  type Invoice,
+  type InvoiceContent,
+  importedSchema,
+  invoiceSchema,
+  isInvoice,
+  newInvoice,
+} from '../invoice.ts';
 import {
   type CalledBefore,
   creationsOf,
   earlierCalls,
   giveBack,
+  hasWrite,
+  type InvoiceChange,
+  ifUnchanged,
   isStartedAs,
+  namedWrite,
   standing,
   start,
   startAgain,
   type ToStart,
 } from '../invoiceChange.ts';
-import { changeInvoices, updateInvoice } from './changeInvoices.ts';
-import type { InvoiceStore } from './invoiceStore.ts';
+import { shardOf } from '../shard.ts';
+import { contentHash, importedHash, sameContent, type Tombstone, tombstoneSchema } from '../tombstone.ts';
+import type {
+  Added,
+  AddOptions,
+  AddOutcome,
+  ChangedInvoices,
+  ChangeRequest,
+  InvoiceStore,
+  Updated,
+  UpdateRequest,
+} from './invoiceStore.ts';
 
 /** The writes of an invoice store, on whatever keeps the documents: each says what the write loop has to know of it. */
 export function invoiceWrites({
@@ -247,7 +277,7 @@ export function sendingStore<Store extends Pick<InvoiceStore, 'claim' | 'settle'
       const order = messages.find(({ id }) => id === request.batchId);
       for (const message of messages) if (message !== order) void sender.send(message);
       if (order === undefined) return claimed;
-      const decision = await sender.send(order, request.assertHeld);
+      const decision = await sender.send(order);
       return decision.kind === 'retry' ? { ...claimed, unsent: decision.error } : claimed;
     },
 
@@ -268,4 +298,254 @@ export function sendingStore<Store extends Pick<InvoiceStore, 'claim' | 'settle'
 
 function toSendNow(messages: readonly OutboxMessage[]): readonly OutboxMessage[] {
   return messages.filter(({ notBefore }) => notBefore === undefined);
+}
+
+interface Parts {
+  documents: DocumentStore;
+  clock: Clock;
+  figures: CounterKeeper;
+}
+
+/** Changes one invoice, decided on what is stored; see `InvoiceStore.update`. */
+export async function updateInvoice<R>(
+  { shards, ...parts }: Parts & { shards: number },
+  id: string,
+  request: UpdateRequest<R>,
+): Promise<Updated<R>> {
+  const shard = shardOf(id, shards);
+  const { written, refused } = await change(parts, {
+    shard,
+    ids: [id],
+    what: `invoice ${id}`,
+    read,
+    ...request,
+  });
+  const [one] = written;
+  if (one === undefined)
+    return refused.has(id) ? { kind: 'refused', why: refused.get(id) as R } : { kind: 'notFound' };
+  const [invoice = one.invoice] = await read([id]);
+  return { kind: 'updated', before: one.invoice, invoice, messages: one.messages };
+
+  async function read(ids: readonly string[]): Promise<Invoice[]> {
+    const found = await parts.documents.read(shard, ids);
+    return found.filter(isInvoice).map((document) => readableDocument(document, invoiceSchema, 'invoice'));
+  }
+}
+
+/** Changes several invoices of one shard in one transaction, each decided on what is stored; see `InvoiceStore.change`. */
+export async function changeInvoices<R>(
+  parts: Parts,
+  request: ChangeRequest<R>,
+): Promise<ChangedInvoices<R>> {
+  const { shard } = request;
+  const what = `invoices of shard ${shard}`;
+  const { written, refused, missing } = await change(parts, { ...request, what, read });
+  return { changed: written.map(({ invoice }) => invoice.id), refused, missing };
+
+  async function read(some: readonly string[]): Promise<Invoice[]> {
+    return readableDocuments(await parts.documents.read(shard, some), invoiceSchema, 'invoice');
+  }
+}
+
+async function change<R>(
+  { documents, clock, figures }: Parts,
+  {
+    shard,
+    ids,
+    what,
+    read,
+    decide,
+    beforeTry,
+  }: UpdateRequest<R> & {
+    shard: string;
+    ids: readonly string[];
+    what: string;
+    read: (ids: readonly string[]) => Promise<Invoice[]>;
+  },
+) {
+  const refused = new Map<string, R>();
+  const found = await read(ids);
+  const known = new Set(found.map(({ id }) => id));
+  const write = newWriteId();
+  const answer = await writeUntilClear(
+    { documents, clock },
+    {
+      partition: shard,
+      items: decided(found),
+      plan(items) {
+        const patches = items.map((item) => ifUnchanged(item.invoice, namedWrite(item.change, write)));
+        const before = items.map(({ invoice }) => invoice);
+        const messages = items.flatMap((item) => item.messages);
+        return [...creationsOf(messages), ...figures.patching(shard, patches, before)];
+      },
+      onRefused: (operations, codes) => figures.refused(shard, operations, codes),
+      reread: (items) => read(items.map(({ invoice }) => invoice.id)),
+      // A transaction is whole: one invoice shows it for all.
+      isApplied: (stored) => stored.some((invoice) => hasWrite(invoice, write)),
+      keep: (_items, stored) => decided(stored),
+      ...(beforeTry === undefined ? {} : { beforeTry }),
+    },
+  );
+  if (answer.kind === 'unclear')
+    throw new NoClearAnswer(`${what} could not be changed`, answer.tries, answer.cause);
+  const written = answer.kind === 'written' ? answer.items : [];
+  return { written, refused, missing: ids.filter((id) => !known.has(id)) };
+
+  function decided(
+    invoices: readonly Invoice[],
+  ): { invoice: Invoice; change: InvoiceChange; messages: readonly OutboxMessage[] }[] {
+    return invoices.flatMap((invoice) => {
+      const decision = decide(invoice, write);
+      if (decision.kind === 'change') return [{ messages: [], ...decision, invoice }];
+      refused.set(invoice.id, decision.why);
+      return [];
+    });
+  }
+}
+
+/** Invoices in one transaction, which also moves the figures of their shard. */
+const mostTogether = maxOperations - 1;
+/** Transactions of imports under way at once, whatever the number of imports: payments go on beside them. */
+const concurrentTransactions = 8;
+/** Transactions of one import that are under way or wait for their turn, before it takes more invoices. */
+const mostAhead = 16;
+
+/** Stores new invoices, many to a transaction, for all imports of a process; see `InvoiceStore.add`. */
+export function addInvoices(parts: {
+  documents: DocumentStore;
+  clock: Clock;
+  shards: number;
+  figures: CounterKeeper;
+}): InvoiceStore['add'] {
+  const limit = pLimit(concurrentTransactions);
+  return (contents, options) => addOfOneImport({ ...parts, limit }, contents, options);
+}
+
+async function addOfOneImport(
+  {
+    documents,
+    clock,
+    shards,
+    figures,
+    limit,
+  }: {
+    documents: DocumentStore;
+    clock: Clock;
+    shards: number;
+    figures: CounterKeeper;
+    limit: LimitFunction;
+  },
+  contents: Parameters<InvoiceStore['add']>[0],
+  { by, withinMs, settled }: AddOptions,
+): Promise<Added> {
+  const until = clock.monotonic() + withinMs;
+  let failure: { error: unknown } | undefined;
+  const filling = new Map<string, InvoiceContent[]>();
+  const underWay = new Set<Promise<void>>();
+  try {
+    for await (const some of contents) {
+      for (const content of some) {
+        const full = filled(content);
+        if (full !== undefined) await store(full.shard, full.part);
+      }
+    }
+    for (const [shard, part] of filling) await store(shard, part);
+  } finally {
+    await Promise.all(underWay);
+  }
+  return failure === undefined ? {} : { failure: failure.error };
+
+  /** The invoices of a transaction, once there are as many as it takes. */
+  function filled(content: InvoiceContent): { shard: string; part: InvoiceContent[] } | undefined {
+    const shard = shardOf(content.id, shards);
+    const part = filling.get(shard) ?? [];
+    filling.set(shard, part);
+    part.push(content);
+    if (part.length < mostTogether) return undefined;
+    filling.delete(shard);
+    return { shard, part };
+  }
+
+  async function store(shard: string, part: readonly InvoiceContent[]): Promise<void> {
+    while (underWay.size >= mostAhead) await Promise.race(underWay);
+    const added = limit(() => add(shard, part)).finally(() => underWay.delete(added));
+    underWay.add(added);
+  }
+
+  async function add(shard: string, part: readonly InvoiceContent[]): Promise<void> {
+    const at = new Date(clock.now()).toISOString();
+    let mayBeOurs = false;
+    const open = new Map(part.map((row) => [row.id, row]));
+    const settle = (id: string, outcome: AddOutcome) => {
+      const row = open.get(id);
+      if (row === undefined || !open.delete(id)) return;
+      settled(row, outcome);
+    };
+    try {
+      const written = await writeUntilClear(
+        { documents, clock },
+        {
+          partition: shard,
+          items: part,
+          plan: (rows) =>
+            figures.creating(
+              shard,
+              rows.map((row) => newInvoice(row, { shard, at, by })),
+            ),
+          onRefused: (operations, codes) => figures.refused(shard, operations, codes),
+          reread: (rows) => readTaken(shard, rows),
+          keep(rows, stored, codes) {
+            const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
+            return rows.filter((row, index) => {
+              const found = byId.get(row.id);
+              const outcome = found === undefined ? whyRefused(codes[index]) : outcomeOf(row, found);
+              if (outcome !== undefined) settle(row.id, outcome);
+              return outcome === undefined;
+            });
+          },
+          beforeTry() {
+            if (clock.monotonic() > until)
+              throw new Error(`the time for storing was up after ${withinMs / 1000} s`);
+          },
+          onUnclear: () => {
+            mayBeOurs = true;
+          },
+        },
+      );
+      if (written.kind === 'written') for (const { id } of written.items) settle(id, 'created');
+      if (written.kind === 'unclear') {
+        throw new NoClearAnswer(
+          `invoices of shard ${shard} could not be stored`,
+          written.tries,
+          written.cause,
+        );
+      }
+    } catch (error) {
+      failure = { error };
+      for (const id of open.keys()) settle(id, mayBeOurs ? 'unclear' : 'notStored');
+    }
+
+    /** An invoice that was stored at our own time is ours, if an answer of ours was lost. */
+    function outcomeOf(row: InvoiceContent, found: Imported | Tombstone): AddOutcome {
+      if (found.type === 'tombstone' || found.erased !== undefined) {
+        const content = found.type === 'tombstone' ? found.content : importedHash(found);
+        return content === contentHash(row) ? 'duplicate' : 'otherContent';
+      }
+      if (!sameContent(found, row)) return 'otherContent';
+      return mayBeOurs && found.createdAt === at ? 'created' : 'duplicate';
+    }
+  }
+
+  /** Stored invoices of these ids, and tombstones of archived ones. */
+  async function readTaken(shard: string, rows: readonly InvoiceContent[]) {
+    const ids = rows.map(({ id }) => id);
+    const stored = await documents.read(shard, ids);
+    return stored.flatMap((document) => takenSchema.safeParse(document).data ?? []);
+  }
+}
+
+const takenSchema = z.union([importedSchema, tombstoneSchema]);
+
+function whyRefused(code: number | undefined): AddOutcome | undefined {
+  return code === refusedBecause.taken ? 'idTaken' : undefined;
 }

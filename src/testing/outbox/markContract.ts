@@ -39,15 +39,6 @@ export function markContract(subject: OutboxSubject): void {
       expect(await read(message)).toEqual({ ...rest, status: 'parked', attempts: 10, lastError: 'down' });
     });
 
-    test('a message that is left alone stays as it is', async () => {
-      const { outbox, put, documents } = await outboxWorld(subject);
-      const [message] = await put({});
-      if (!message) throw new Error('expected one');
-      const before = await documents.read('00', ['m-1']);
-      expect(await outbox.mark([{ message, decision: { kind: 'left' } }])).toEqual({ unclear: 0 });
-      expect(await documents.read('00', ['m-1'])).toEqual(before);
-    });
-
     test('fields of a newer minor release are kept', async () => {
       const { outbox, put, read } = await outboxWorld(subject);
       const [message] = await put({ newer: { at: 'the top' } } as Partial<OutboxMessage>);

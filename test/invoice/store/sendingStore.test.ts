@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ClaimRequest, InvoiceStore, Writes } from '../../../src/invoice/store/invoiceStore.ts';
 import { sendingStore } from '../../../src/invoice/store/invoiceWrites.ts';
-import type { MaySend } from '../../../src/outbox/dispatcher.ts';
 import {
   type DispatchDecision,
   newOutboxMessage,
@@ -14,11 +13,7 @@ const message = (id: string, notBefore?: number) =>
 const stored = [message('b1'), message('now'), message('later', 60_000)];
 const nothing: Writes = { patches: [], messages: [] };
 const claiming = { shard: '00', batchId: 'b1', invoices: [], fence: { lockKey: 'k', token: 1 } };
-const aClaim = (assertHeld = () => {}): ClaimRequest<Writes> => ({
-  ...claiming,
-  plan: () => nothing,
-  assertHeld,
-});
+const aClaim = (): ClaimRequest<Writes> => ({ ...claiming, plan: () => nothing, assertHeld() {} });
 
 /** A store whose writes store `messages`, and what it sends of them. */
 function sending({
@@ -37,8 +32,7 @@ function sending({
     update: async () => ({ kind: 'updated', before: invoice, invoice, messages }),
   } as unknown as Pick<InvoiceStore, 'claim' | 'settle' | 'update'>;
   const store = sendingStore(inner, {
-    async send({ id }: OutboxMessage, guard?: MaySend) {
-      guard?.();
+    async send({ id }: OutboxMessage) {
       sent.push(id);
       return decision;
     },
@@ -72,13 +66,4 @@ test('a claim says why the order of its payments could not be sent', async () =>
   });
   const other = await sending({ messages: [message('now')], decision: retry }).store.claim(aClaim());
   expect(other).not.toHaveProperty('unsent');
-});
-
-test('a claim whose lease is lost meanwhile does not send the order of its payments', async () => {
-  const { store, sent } = sending();
-  const lost = () => {
-    throw new Error('the lease is lost');
-  };
-  await expect(store.claim(aClaim(lost))).rejects.toThrow('the lease is lost');
-  expect(sent).toEqual(['now']);
 });

@@ -1,7 +1,7 @@
 import type { Scheduler } from 'fast-check';
 import { createLocks, LeaseLost, LockTimeout } from '../../../src/locking/index.ts';
 import { leaseTiming } from '../../../src/locking/timing.ts';
-import { bounded, RequestTimedOut } from '../../../src/platform/bounded.ts';
+import { bounded, RequestTimedOut } from '../../../src/platform/clock.ts';
 import { noTelemetry } from '../../../src/platform/telemetry.ts';
 import type { MemoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
 import { fencedRegister } from './fencedRegister.ts';

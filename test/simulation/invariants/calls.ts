@@ -35,13 +35,6 @@ export type CallChecks = ReturnType<typeof createCallChecks>;
 /** Stages that may run twice at the same moment. */
 const withoutLease: ReadonlySet<string> = new Set(['receipt', 'payment-event']);
 
-interface Calling {
-  /** Delivery of the batch that calls. */
-  delivery: Activity;
-  /** Attempt of an invoice that may have crashed a process; 0 for any other. */
-  suspectFor: number;
-}
-
 export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate }: CallChecksParts) {
   const trouble = createProviderTrouble(now);
   const suspects = createSuspects();
@@ -51,8 +44,8 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
   const claimsOver = new Map<string, number>();
   /** When an effect was recorded, by the name of its work item or message. */
   const recordedAt = new Map<string, number>();
-  /** Calls in flight, by machine and invoice. */
-  const inFlight = new Map<Machine, Map<string, Calling>>();
+  /** Calls in flight, by delivery and invoice: true for an invoice that may have crashed a process. */
+  const inFlight = new Map<Activity, Map<string, boolean>>();
 
   return {
     asking: trouble.asking,
@@ -177,9 +170,8 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
   }
 
   /**
-   * An invoice that may have crashed a process is called with nothing else of its batch by that delivery, and from its third attempt on
-   * with nothing else of that kind on its machine. Two deliveries of one batch divide its invoices between them, and are side by side
-   * as two batches are.
+   * An invoice that may have crashed a process is called with nothing else by the delivery of its batch. Two deliveries of one batch
+   * divide its invoices between them, and are side by side as two batches are.
    */
   function callingAlone(machine: Machine, invoiceId: string): () => void {
     const claim = invoice(invoiceId)?.claim;
@@ -187,16 +179,14 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
     // Another delivery has begun to call again: it is for that one to call alone.
     const start = delivery?.starts.get(invoiceId);
     if (claim === undefined || start?.startId !== claim.startedBy || delivery === undefined) return () => {};
-    const { attempt = 1 } = claim;
-    const suspectFor = suspects.isSuspect(invoiceId) ? attempt : 0;
-    const others = inFlight.get(machine) ?? new Map<string, Calling>();
-    inFlight.set(machine, others);
-    for (const [other, of] of others) {
-      const together = of.delivery === delivery && Math.max(of.suspectFor, suspectFor) > 0;
-      if (together || Math.min(of.suspectFor, suspectFor) > 2)
+    const isSuspect = suspects.isSuspect(invoiceId);
+    const others = inFlight.get(delivery) ?? new Map<string, boolean>();
+    inFlight.set(delivery, others);
+    for (const [other, otherIsSuspect] of others) {
+      if (otherIsSuspect || isSuspect)
         report('paid alone', `${machine.name} calls for it and for ${other} at the same time`, invoiceId);
     }
-    others.set(invoiceId, { delivery, suspectFor });
+    others.set(invoiceId, isSuspect);
     return () => others.delete(invoiceId);
   }
 }

@@ -25,9 +25,9 @@ export const sabotages: readonly Sabotage[] = [
         to: "    case 'processing':\n      return { kind: 'notFound' };\n    case 'found':\n    case 'differs':\n    case 'reversed':\n    case 'notFound':\n      return found;",
       },
       {
-        file: 'src/paying/reconciliation.ts',
-        from: '  const seen = await calls.find(soughtOf({ ...invoice, invoiceId: id }));',
-        to: "  const any = await calls.find(soughtOf({ ...invoice, invoiceId: id }));\n  const seen: typeof any = any.kind === 'processing' ? { kind: 'notFound' } : any;",
+        file: 'src/after/reconciliation.ts',
+        from: '      const seen = await calls.find(soughtOf({ ...invoice, invoiceId: id }));',
+        to: "      const any = await calls.find(soughtOf({ ...invoice, invoiceId: id }));\n      const seen: typeof any = any.kind === 'processing' ? { kind: 'notFound' } : any;",
       },
     ],
   },

@@ -1,5 +1,4 @@
-import { limit, RequestTimedOut } from '../../../platform/bounded.ts';
-import type { Clock } from '../../../platform/clock.ts';
+import { type Clock, limit, RequestTimedOut } from '../../../platform/clock.ts';
 import { errorText } from '../../../platform/errorText.ts';
 import type { LockStore } from '../../lockStore.ts';
 import type { Ballot } from './quorumViews.ts';

@@ -1,5 +1,4 @@
-import { bounded } from '../../../platform/bounded.ts';
-import type { Clock } from '../../../platform/clock.ts';
+import { bounded, type Clock } from '../../../platform/clock.ts';
 import { checkKey } from '../../lockKeys.ts';
 import type { LockStore, LockView } from '../../lockStore.ts';
 import { poll, type Question } from './poll.ts';

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NotReconciled, reconciliationStage } from '../../src/after/reconciliation.ts';
 import type { FollowUps } from '../../src/invoice/followUps.ts';
 import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
@@ -7,7 +8,6 @@ import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import type { PacedProvider } from '../../src/paying/pacedProvider.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { FoundPayment } from '../../src/paying/paymentProvider.ts';
-import { NotReconciled, reconciliationStage } from '../../src/paying/reconciliation.ts';
 import { NotYet } from '../../src/workItems/nextTry.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInstance } from '../support/anInstance.ts';

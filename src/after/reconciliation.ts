@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import { StoreAway } from '../documents/documentStore.ts';
+import type { FollowUp } from '../invoice/followUps.ts';
+import { type Invoice, lookedUp, wasVoided } from '../invoice/invoice.ts';
+import { soughtOf } from '../paying/chargeUnderKey.ts';
+import { changeByPayment } from '../paying/foundPayment.ts';
+import { turnWithinMs } from '../paying/pacedProvider.ts';
+import type { FoundPayment } from '../paying/paymentProvider.ts';
+import { NotNow, NotYet } from '../workItems/nextTry.ts';
+import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
+import { type AfterParts, isHeld, type Recorded, record, whySilent } from './record.ts';
+
+/**
+ * For this long after an invoice was parked, in milliseconds, a search that finds no payment proves nothing. Stripe usually
+ * shows a payment within a minute, but later during an outage (https://docs.stripe.com/search#data-freshness), and that is
+ * when invoices are parked.
+ */
+const searchUncertainMs = 3_600_000;
+
+/**
+ * How long after the last call the provider is first asked, in milliseconds: Stripe's search usually shows a payment within
+ * a minute (https://docs.stripe.com/search#data-freshness).
+ */
+const searchLagMs = 90_000;
+
+const stageName = 'reconcile';
+
+/** Orders the look-up of an invoice that is parked although it may have been charged. */
+export const reconciliationFollowUp: FollowUp = {
+  name: stageName,
+  on: ['parked'],
+  delayMs: searchLagMs,
+  order({ invoice: { invoiceId, keyNumber }, end }, { occasion }) {
+    if (end.kind !== 'parked' || !end.unknown) return undefined;
+    return { resourceId: invoiceId, stage: stageName, occasion, input: { keyNumber } };
+  },
+};
+
+type LookUpParts = Omit<AfterParts, 'settlement'>;
+
+/**
+ * The stage that looks a parked invoice up at the provider. If a payment is found, the invoice was charged, so it becomes
+ * paid and its receipt is ordered; if the payment is alive, it is followed. If none is found for an hour, or one with
+ * another amount, or one whose money has gone back, the invoice stays parked, and its timeline says so; to try again is
+ * then for a person to decide. Nothing is ever charged here.
+ */
+export function reconciliationStage(parts: LookUpParts): Stage {
+  const { clock } = parts.instance;
+  return defineStage({
+    name: stageName,
+    input: z.object({ keyNumber: z.int().min(1) }),
+    async handle({ keyNumber }, { resourceId: id, assertHeld, tries = 0 }): Promise<Effect> {
+      const invoice = await parts.invoices.find(id);
+      if (invoice === undefined || !isUnclear(invoice, keyNumber)) {
+        // This read may be older than the settlement that parked it.
+        if (tries === 0) throw new NotReconciled('the invoice is not parked, as far as is known');
+        return { result: 'decided meanwhile' };
+      }
+      const calls = parts.provider.within({
+        before: clock.monotonic() + turnWithinMs,
+        mayCall: isHeld(assertHeld),
+      });
+      const seen = await calls.find(soughtOf({ ...invoice, invoiceId: id }));
+      if (seen.kind === 'notCalled' || seen.kind === 'unknown' || seen.kind === 'heldBack')
+        throw new NotReconciled(`the provider cannot say: ${whySilent(seen)}`);
+      if (seen.kind === 'notFound' && mayLag(invoice))
+        throw new NotYet('the provider finds no payment, but its search may lag');
+      assertHeld();
+      return await recordLookUp(parts, invoice, seen, assertHeld);
+    },
+  });
+
+  function mayLag(invoice: Invoice): boolean {
+    return clock.now() - parkedAt(invoice) < searchUncertainMs;
+  }
+}
+
+/** Whether there is still something to find out: a person may have decided meanwhile. */
+export function isUnclear(invoice: Invoice, keyNumber: number): boolean {
+  const { status, payment } = invoice;
+  return status === 'parked' && payment.keyNumber === keyNumber && !wasVoided(invoice);
+}
+
+/** Milliseconds since the epoch; 0 if the timeline does not say, as after an edit by hand. */
+function parkedAt({ timeline }: Invoice): number {
+  const at = timeline.findLast(({ what }) => what === 'parked')?.at;
+  return at === undefined ? 0 : Date.parse(at);
+}
+
+/** The provider could not say, or the store gave no clear answer: the work item is tried until one does. */
+export class NotReconciled extends NotNow {
+  override readonly name = 'NotReconciled';
+}
+
+type Seen = Extract<FoundPayment, { kind: 'found' | 'processing' | 'notFound' | 'differs' | 'reversed' }>;
+
+/** Records the provider's answer, if the invoice is still as it was read. @throws {NotReconciled} and what `assertHeld` throws */
+async function recordLookUp(
+  parts: LookUpParts,
+  { id, status, payment: { keyNumber } }: Invoice,
+  seen: Seen,
+  assertHeld: () => void,
+): Promise<Effect> {
+  const isSettled = seen.kind === 'found' || seen.kind === 'processing';
+  try {
+    const { kind } = await record<{ kind: 'decided' }>(
+      parts,
+      id,
+      (stored, now) => {
+        if (stored.status !== status || stored.payment.keyNumber !== keyNumber) return { kind: 'decided' };
+        return isSettled ? ofPayment(stored, seen, now) : stays(seen);
+      },
+      assertHeld,
+    );
+    if (kind !== 'updated') return { result: 'decided meanwhile' };
+    return isSettled
+      ? { result: seen.kind === 'found' ? 'paid' : 'processing', paymentId: seen.paymentId }
+      : { result: seen.kind === 'notFound' ? 'not found' : seen.kind };
+  } catch (error) {
+    if (!(error instanceof StoreAway)) throw error;
+    throw new NotReconciled(error.message, { cause: error });
+  }
+}
+
+function ofPayment(
+  stored: Invoice,
+  seen: Extract<Seen, { kind: 'found' | 'processing' }>,
+  now: number,
+): Recorded {
+  const paidAt = new Date(now).toISOString();
+  const { entry, ...change } = changeByPayment(
+    stored,
+    seen.kind === 'found' ? { ...seen, paidAt } : seen,
+    now,
+  );
+  return { kind: 'change', ...change, entry: { ...entry, found: 'by reconciliation' } };
+}
+
+/** It stays as it is: the provider has no payment that settles it, and the timeline says so. */
+function stays(seen: Exclude<Seen, { kind: 'found' | 'processing' }>): Recorded {
+  const reason = seen.kind === 'notFound' ? nothingFound(seen.foreign) : seen.message;
+  return { kind: 'change', change: {}, entry: { what: lookedUp, reason } };
+}
+
+function nothingFound(foreign: readonly string[] = []): string {
+  const others = foreign.length === 0 ? '' : `; ${foreign.join(', ')} is of another customer or deployment`;
+  return `the provider finds no payment${others}`;
+}
