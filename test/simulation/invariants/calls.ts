@@ -45,7 +45,7 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
   /** When an effect was recorded, by the name of its work item or message. */
   const recordedAt = new Map<string, number>();
   /** Calls in flight, by delivery and invoice: true for an invoice that may have crashed a process. */
-  const inFlight = new Map<Activity, Map<string, boolean>>();
+  const inFlight = new WeakMap<Activity, Map<string, boolean>>();
 
   return {
     asking: trouble.asking,
