@@ -3,7 +3,7 @@ import type { NotCorrected } from '../after/corrections.ts';
 import { type MovedInvoice, moveDueDate } from '../after/moveDueDate.ts';
 import { type RetriedInvoice, retryInvoice } from '../after/retryInvoice.ts';
 import { type VoidedInvoice, voidInvoice } from '../after/voidInvoice.ts';
-import { dueAtSchema, paymentMethodSchema } from '../intake/checkInvoice.ts';
+import { dueAtSchema, paymentMethodSchema } from '../importing/checkInvoice.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { invoiceDetailAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';

@@ -1,4 +1,4 @@
-import { columns } from '../intake/checkInvoice.ts';
+import { columns } from '../importing/checkInvoice.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { formatAmount } from '../invoice/money.ts';
 import type { InvoiceFilter, InvoiceStore } from '../invoice/store/invoiceStore.ts';

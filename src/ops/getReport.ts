@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shown } from '../intake/fieldErrors.ts';
+import { shown } from '../importing/fieldErrors.ts';
 import { movementKinds } from '../invoice/figures/counters.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
 import { addUp, type Report, reportColumns, reportRow, type Totals } from '../reporting/report.ts';

@@ -1,7 +1,7 @@
 import type { CorrectionParts } from '../after/corrections.ts';
 import type { Customers } from '../archive/customers.ts';
 import type { InvoiceArchive } from '../archive/restoreInvoice.ts';
-import type { ImportRecords } from '../intake/importRecords.ts';
+import type { ImportRecords } from '../importing/importRecords.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { LockStore } from '../locking/index.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';

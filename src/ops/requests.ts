@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import type { Page } from '../documents/pages.ts';
-import { unknownName } from '../intake/fieldErrors.ts';
+import { unknownName } from '../importing/fieldErrors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
 import { wholeBody } from '../platform/wholeBody.ts';

@@ -9,7 +9,7 @@ import { cosmosArchiveStore } from '../../src/archive/cosmosArchiveStore.ts';
 import { customers } from '../../src/archive/customers.ts';
 import { invoiceArchive, withArchive } from '../../src/archive/restoreInvoice.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
-import { blobImportRecords } from '../../src/intake/blobImportRecords.ts';
+import { blobImportRecords } from '../../src/importing/blobImportRecords.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardsCheck } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { receiptFollowUp } from '../../src/after/receipts.ts';
 import { newWriteId, systemId } from '../../src/documents/systemId.ts';
-import { checkCsvInvoice, checkJsonInvoice } from '../../src/intake/checkInvoice.ts';
+import { checkCsvInvoice, checkJsonInvoice } from '../../src/importing/checkInvoice.ts';
 import { dayId, standingId } from '../../src/invoice/figures/counters.ts';
 import { followUpsOf } from '../../src/invoice/followUps.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
