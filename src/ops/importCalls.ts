@@ -24,8 +24,7 @@ import {
 } from './answers/importAnswers.ts';
 import { type AuditRecorder, type CallParts, call } from './call.ts';
 import { continuationQuery, dayQuery } from './fields.ts';
-import type { OpsRequest, OpsResponse } from './http.ts';
-import { notFound, type Parsed, pageAnswer, today } from './requests.ts';
+import { notFound, type OpsRequest, type OpsResponse, type Parsed, pageAnswer, today } from './requests.ts';
 
 const pageSize = 100;
 /** Characters of a store's error that the audit trail keeps. */

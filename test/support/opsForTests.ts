@@ -16,9 +16,9 @@ import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.t
 import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 import { callerOf } from '../../src/ops/caller.ts';
 import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
-import type { OpsRequest } from '../../src/ops/http.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
 import type { OpsParts } from '../../src/ops/opsParts.ts';
+import type { OpsRequest } from '../../src/ops/requests.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { cosmosPauseStore } from '../../src/pacing/cosmosPaceStore.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
