@@ -9,8 +9,8 @@ import { createLocks, type Invocation, jobLockKey, type Lease } from './locking/
 import { blobLocks, type OpenLocks } from './lockStores.ts';
 import { bulkJob } from './ops/bulk/bulkJob.ts';
 import { callersOf } from './ops/caller.ts';
+import { poisonSource } from './ops/deadLetters.ts';
 import { opsApi } from './ops/opsApi.ts';
-import { poisonSource } from './ops/poisonSource.ts';
 import { sweepAndReport } from './ops/sweepAndReport.ts';
 import { createDispatcher, createSender } from './outbox/dispatcher.ts';
 import { watchPause } from './pacing/pause.ts';

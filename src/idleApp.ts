@@ -1,7 +1,7 @@
 import type { App } from './app.ts';
 import type { Health } from './ops/answers/figureAnswers.ts';
 import { forEachCall } from './ops/calls.ts';
-import type { OpsResponse } from './ops/http.ts';
+import type { OpsResponse } from './ops/requests.ts';
 import { type Consumed, deliverySchema } from './paying/executePayments.ts';
 import { metric } from './platform/appMetrics.ts';
 import { type Clock, systemClock } from './platform/clock.ts';

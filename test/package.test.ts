@@ -197,7 +197,7 @@ describe('in the local host', () => {
         },
       }),
     );
-    expect(host.lines.join('\n')).toContain('dist/src/functions/executePayments.js');
+    expect(host.lines.join('\n')).toContain('dist/src/functions/queues.js');
     address = host.address;
   }, 60_000);
   afterAll(() => stack.disposeAsync());

@@ -13,16 +13,8 @@ export const aboutCalls = {
     summary: 'Who calls, what they may do, and in which deployment',
     answer: { json: meAnswer },
     async handle({ caller: { actor, roles } }, { environment, version, job, calls }) {
-      return {
-        jsonBody: {
-          actor,
-          roles: [...roles],
-          environment,
-          version,
-          job: job.name,
-          calls: Object.keys(calls),
-        },
-      };
+      const here = { environment, version, job: job.name, calls: Object.keys(calls) };
+      return { jsonBody: { actor, roles: [...roles], ...here } };
     },
   }),
   getHealth: call({

@@ -1,7 +1,7 @@
 import type { AppendBlobClient, ContainerClient } from '@azure/storage-blob';
 import { inTime } from '../platform/blobRequests.ts';
 import type { Instance } from '../platform/instance.ts';
-import type { Journal } from './journal.ts';
+import type { Journal } from './audit.ts';
 
 /** Blocks that an append blob can have (https://learn.microsoft.com/azure/storage/blobs/scalability-targets). */
 const mostBlocks = 50_000;

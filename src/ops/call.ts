@@ -9,9 +9,17 @@ import type { Orchestrations } from '../runs/manualRun.ts';
 import type { OverviewAnswer, Role } from './answers/overviewAnswers.ts';
 import { type Intent, intend } from './audit.ts';
 import type { Caller } from './caller.ts';
-import type { OpsRequest, OpsResponse } from './http.ts';
 import type { OpsParts } from './opsParts.ts';
-import { badContinuation, readBody, readIdempotencyKey, readQuery, sealed, unsealed } from './requests.ts';
+import {
+  badContinuation,
+  type OpsRequest,
+  type OpsResponse,
+  readBody,
+  readIdempotencyKey,
+  readQuery,
+  sealed,
+  unsealed,
+} from './requests.ts';
 
 /** Parts that a handler works with. */
 export interface CallParts extends OpsParts {

@@ -3,14 +3,13 @@ import type { NotCorrected } from '../after/corrections.ts';
 import { type MovedInvoice, moveDueDate } from '../after/moveDueDate.ts';
 import { type RetriedInvoice, retryInvoice } from '../after/retryInvoice.ts';
 import { type VoidedInvoice, voidInvoice } from '../after/voidInvoice.ts';
-import { dueAtSchema, paymentMethodSchema } from '../intake/checkInvoice.ts';
+import { dueAtSchema, paymentMethodSchema } from '../importing/checkInvoice.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { invoiceDetailAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
 import { optionalReasonBody, reasonBody } from './fields.ts';
-import type { OpsResponse } from './http.ts';
 import { invoiceDetail } from './invoiceView.ts';
-import { conflict, notFound, unavailable } from './requests.ts';
+import { conflict, notFound, type OpsResponse, unavailable } from './requests.ts';
 
 /** A caller who says that nothing was charged has to say how they know. */
 const retryBody = optionalReasonBody

@@ -1,10 +1,10 @@
-import { columns } from '../intake/checkInvoice.ts';
+import { columns } from '../importing/checkInvoice.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { formatAmount } from '../invoice/money.ts';
 import type { InvoiceFilter, InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
-import type { OpsResponse } from './http.ts';
+import type { OpsResponse } from './requests.ts';
 
 /** Invoices that one query reads. */
 const pageSize = 500;
@@ -57,15 +57,8 @@ function cellsOf(invoice: Invoice): (string | number)[] {
   const { id, customerId, currency, dueAt, paymentMethod = '', description = '' } = invoice;
   const { payment, reversals } = invoice;
   const amount = formatAmount(invoice.amountMinor, currency);
-  const imported: Record<string, string> = {
-    id,
-    customerId,
-    amount,
-    currency,
-    dueAt,
-    paymentMethod,
-    description,
-  };
+  const texts = { id, customerId, amount, currency, dueAt, paymentMethod, description };
+  const imported: Record<string, string> = texts;
   return [
     ...columns.map((column) => imported[column] ?? ''),
     invoice.status,

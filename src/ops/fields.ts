@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { shown } from '../intake/fieldErrors.ts';
-import { hasVisible, isPlainText } from '../intake/visibleText.ts';
+import { shown } from '../importing/fieldErrors.ts';
+import { hasVisible, isPlainText } from '../importing/visibleText.ts';
 import { currencies } from '../invoice/currencies.ts';
 import { invoiceStatuses } from '../invoice/invoiceStatus.ts';
 import { utcTime } from '../platform/clock.ts';

@@ -1,12 +1,16 @@
 import { z } from 'zod';
-import { columns, invoiceJsonSchema } from '../intake/checkInvoice.ts';
-import { csvRows } from '../intake/csvRows.ts';
-import { importInvoices } from '../intake/importInvoices.ts';
-import { importLog } from '../intake/importLog.ts';
-import { jsonRows } from '../intake/jsonRows.ts';
-import { mediaTypeOf } from '../intake/mediaType.ts';
-import { type Row, readRows, tooLarge } from '../intake/readRows.ts';
-import { importLimits, type RowReader } from '../intake/rowReader.ts';
+import { columns, invoiceJsonSchema } from '../importing/checkInvoice.ts';
+import { csvRows } from '../importing/csvRows.ts';
+import { importInvoices, importLog } from '../importing/importInvoices.ts';
+import { jsonRows } from '../importing/jsonRows.ts';
+import {
+  importLimits,
+  mediaTypeOf,
+  type Row,
+  type RowReader,
+  readRows,
+  tooLarge,
+} from '../importing/readRows.ts';
 import { ShardsChanged } from '../invoice/shard.ts';
 import { errorText } from '../platform/errorText.ts';
 import { type Problem, problem, problemResponse } from '../platform/problem.ts';
@@ -20,16 +24,15 @@ import {
 } from './answers/importAnswers.ts';
 import { type AuditRecorder, type CallParts, call } from './call.ts';
 import { continuationQuery, dayQuery } from './fields.ts';
-import type { OpsRequest, OpsResponse } from './http.ts';
-import { notFound, type Parsed, pageAnswer, today } from './requests.ts';
+import { notFound, type OpsRequest, type OpsResponse, type Parsed, pageAnswer, today } from './requests.ts';
 
 const pageSize = 100;
 /** Characters of a store's error that the audit trail keeps. */
 const longestFailure = 300;
 
-const readers: ReadonlyMap<string, () => RowReader> = new Map([
-  ['application/json', () => jsonRows(importLimits)],
-  ['text/csv', () => csvRows(importLimits)],
+const readers: ReadonlyMap<string, RowReader> = new Map([
+  ['application/json', jsonRows],
+  ['text/csv', csvRows],
 ]);
 
 export const importCalls = {
@@ -98,7 +101,7 @@ async function admit(
   { checkShards }: CallParts,
 ): Promise<Parsed<{ reader: RowReader; body: Buffer }>> {
   const type = request.headers.get('content-type');
-  const reader = readers.get(mediaTypeOf(type))?.();
+  const reader = readers.get(mediaTypeOf(type));
   if (reader === undefined) return refused(otherType(type));
   const body = await wholeBody(request, importLimits.bytes);
   if (body === undefined) return refused(tooLarge(importLimits.bytes));

@@ -4,9 +4,8 @@ import { invoiceDetailAnswer, invoicesAnswer, refundAnswer } from './answers/inv
 import { call } from './call.ts';
 import { exportInvoices } from './exportInvoices.ts';
 import { continuationQuery, invoiceFilter, reasonBody, reasonSchema } from './fields.ts';
-import type { OpsResponse } from './http.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
-import { badRequest, conflict, keyTaken, notFound, pageAnswer } from './requests.ts';
+import { badRequest, conflict, keyTaken, notFound, type OpsResponse, pageAnswer } from './requests.ts';
 
 const pageSize = 100;
 

@@ -7,28 +7,10 @@ import type { InvoiceAnswer, InvoiceDetailAnswer, Permitted, Waiting } from './a
 /** An invoice as ops shows it: what was imported, and its state. */
 export function invoiceView(invoice: Invoice): InvoiceAnswer {
   const { id, customerId, amountMinor, currency, dueAt, paymentMethod = null, description = null } = invoice;
-  const {
-    status,
-    shard,
-    actionableAt = null,
-    claim = null,
-    payment,
-    attempts,
-    reason = null,
-    reversals = null,
-    checkAt = null,
-    importedDueAt = null,
-    archivedAt = null,
-    createdAt,
-  } = invoice;
-  return {
-    id,
-    customerId,
-    amountMinor,
-    currency,
-    dueAt,
-    paymentMethod,
-    description,
+  const { status, shard, actionableAt = null, claim = null, payment, attempts, reason = null } = invoice;
+  const { reversals = null, checkAt = null, importedDueAt = null, archivedAt = null, createdAt } = invoice;
+  const content = { id, customerId, amountMinor, currency, dueAt, paymentMethod, description };
+  const state = {
     status,
     shard,
     actionableAt,
@@ -37,21 +19,23 @@ export function invoiceView(invoice: Invoice): InvoiceAnswer {
     attempts,
     reason,
     waiting: waitingOf(invoice),
-    reversals,
-    checkAt,
-    importedDueAt,
-    archivedAt,
-    createdAt,
   };
+  return { ...content, ...state, reversals, checkAt, importedDueAt, archivedAt, createdAt };
 }
 
-/** The same, with its timeline and what may be done with it. */
+/**
+ * The same, with its timeline and the corrections that it allows as it is stored, decided as the calls themselves decide. A call
+ * may still refuse, because the provider has another word to say, or because the invoice has changed. Pure.
+ */
 export function invoiceDetail(invoice: Invoice): InvoiceDetailAnswer {
-  return {
-    ...invoiceView(invoice),
-    actions: invoiceActions(invoice),
-    timeline: invoice.timeline,
+  const { timeline } = invoice;
+  const actions = {
+    retry: retryOf(invoice),
+    void: voidOf(invoice),
+    refund: refundOf(invoice),
+    moveDueDate: dueDateOf(invoice),
   };
+  return { ...invoiceView(invoice), actions, timeline };
 }
 
 /** The event an invoice waits for; null if it has ended, or if a person has to look at it. Pure. */
@@ -88,19 +72,6 @@ export function waitingOf({
 function retryReason(last: StoredEntry | undefined): string | undefined {
   if (last === undefined || !last.what.startsWith('retry: ')) return undefined;
   return typeof last.reason === 'string' ? `${last.what}: ${last.reason}` : last.what;
-}
-
-/**
- * Lists the corrections that an invoice allows as it is stored; decided as the calls themselves decide. A call may still refuse, because
- * the provider has another word to say, or because the invoice has changed. Pure.
- */
-function invoiceActions(invoice: Invoice): InvoiceDetailAnswer['actions'] {
-  return {
-    retry: retryOf(invoice),
-    void: voidOf(invoice),
-    refund: refundOf(invoice),
-    moveDueDate: dueDateOf(invoice),
-  };
 }
 
 const yes: Permitted = { allowed: true };

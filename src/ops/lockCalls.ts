@@ -4,8 +4,7 @@ import { problem, problemResponse } from '../platform/problem.ts';
 import { type LeaseAnswer, leasesAnswer, releasedAnswer } from './answers/leaseAnswers.ts';
 import { call } from './call.ts';
 import { reasonSchema } from './fields.ts';
-import type { OpsResponse } from './http.ts';
-import { conflict, notFound } from './requests.ts';
+import { conflict, notFound, type OpsResponse } from './requests.ts';
 
 export const lockCalls = {
   listLocks: call({
@@ -48,11 +47,10 @@ export const lockCalls = {
       const fence = released.kind === 'released' ? released.fence : null;
       await record(key, { expectedOwner, reason, outcome: released.kind, fence });
       switch (released.kind) {
-        case 'released': {
+        case 'released':
           return {
             jsonBody: { key, previousOwner: released.previous.owner.instance, fence: released.fence },
           };
-        }
         case 'unsupported':
           return notSupported('take a lock away: it ends when its holder stops renewing it');
         case 'notFound':
@@ -60,8 +58,7 @@ export const lockCalls = {
         case 'notHeld':
           return conflict(`lock "${key}" is not held: there is nothing to release`);
         case 'otherOwner': {
-          const owner =
-            released.owner === undefined ? 'one that left no name' : `"${released.owner.instance}"`;
+          const owner = released.owner ? `"${released.owner.instance}"` : 'one that left no name';
           return conflict(`lock "${key}" is held by ${owner}, not by "${expectedOwner}"`);
         }
       }
@@ -71,16 +68,8 @@ export const lockCalls = {
 
 /** `expectedOwner` has to name the `owner`; times are ISO 8601. */
 function lockView({ key, held, owner, acquiredAt, expiry, fence }: LockListing): LeaseAnswer {
-  return {
-    key,
-    held,
-    owner: owner?.instance ?? null,
-    job: owner?.job ?? null,
-    runId: owner?.runId ?? null,
-    acquiredAt: acquiredAt ?? null,
-    expiry: expiry ?? null,
-    fence,
-  };
+  const by = { owner: owner?.instance ?? null, job: owner?.job ?? null, runId: owner?.runId ?? null };
+  return { key, held, ...by, acquiredAt: acquiredAt ?? null, expiry: expiry ?? null, fence };
 }
 
 /** The store of locks that `LOCKS` names lacks this. */

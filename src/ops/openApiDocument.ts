@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { problemAnswer } from './answers/common.ts';
-import { type Answer, type Call, tags } from './call.ts';
+import { type Answer, type Call, type CallParts, tags } from './call.ts';
 import { longestKey } from './requests.ts';
 
 /** Statuses that any call may answer; 401 comes from the platform, without a body. */
@@ -25,13 +25,7 @@ const problemRef = {
 };
 
 /** The OpenAPI 3.1 description (https://spec.openapis.org/oas/v3.1.1) of these calls. Pure. */
-export function openApiDocument({
-  calls,
-  version,
-}: {
-  calls: Readonly<Record<string, Call>>;
-  version: string;
-}) {
+export function openApiDocument({ calls, version }: Pick<CallParts, 'calls' | 'version'>) {
   const paths: Record<string, Record<string, ReturnType<typeof described>>> = {};
   for (const [id, call] of Object.entries(calls)) {
     const path = `/${call.route}`;
@@ -56,56 +50,39 @@ export function openApiDocument({
   };
 }
 
+/** JSON leaves out what is undefined. */
 function described(id: string, call: Call) {
   const { route, tag, summary, query, idempotencyKey, mayBeEmpty, answer, problems = [] } = call;
   const body = call.upload ?? (call.body && { json: call.body });
+  const inPath = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
+  const key = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: idempotencyKey === 'required',
+    description: 'The same key stands for the same request, however often it is sent',
+    schema: { type: 'string', minLength: 1, maxLength: longestKey },
+  };
   const parameters = [
-    ...(route.includes('{id}')
-      ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }]
-      : []),
+    ...(route.includes('{id}') ? [inPath] : []),
     ...(query === undefined ? [] : queryParameters(query)),
-    ...(idempotencyKey === undefined
-      ? []
-      : [
-          {
-            name: 'Idempotency-Key',
-            in: 'header',
-            required: idempotencyKey === 'required',
-            description: 'The same key stands for the same request, however often it is sent',
-            schema: { type: 'string', minLength: 1, maxLength: longestKey },
-          },
-        ]),
+    ...(idempotencyKey === undefined ? [] : [key]),
   ];
-  const refusals = Object.entries({
-    ...always,
-    ...(body === undefined ? {} : { 415: '' }),
-    ...Object.fromEntries(problems.map((status) => [status, ''])),
-  });
+  const refusals = [...Object.keys(always).map(Number), ...(body ? [415] : []), ...problems].map((status) => [
+    status,
+    { description: whyProblem[status] ?? 'A problem', content: problemRef },
+  ]);
+  const also = Object.entries(answer.also ?? {}).map(([status, why]) => [status, response(why, answer)]);
   return {
     operationId: id,
     tags: [tag],
     summary,
-    ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: mayBeEmpty !== true,
-            content: contentOf(body),
-          },
-        }),
+    parameters: parameters.length === 0 ? undefined : parameters,
+    requestBody: body && { required: mayBeEmpty !== true, content: contentOf(body) },
     responses: {
       [answer.status ?? 200]: response(summary, answer),
-      ...Object.fromEntries(
-        refusals.map(([status]) => [
-          status,
-          { description: whyProblem[Number(status)] ?? 'A problem', content: problemRef },
-        ]),
-      ),
+      ...Object.fromEntries(refusals),
       401: { description: 'No valid key' },
-      ...Object.fromEntries(
-        Object.entries(answer.also ?? {}).map(([status, why]) => [status, response(why, answer)]),
-      ),
+      ...Object.fromEntries(also),
     },
   };
 }
@@ -117,7 +94,7 @@ function response(description: string, answer: Answer) {
   ]);
   return {
     description,
-    ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers) as object }),
+    headers: headers.length === 0 ? undefined : Object.fromEntries(headers),
     content: contentOf(answer),
   };
 }

@@ -6,15 +6,13 @@ import { appVersion } from '../platform/appFolder.ts';
 import { eventLoopTurns } from '../platform/eventLoopTurns.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import type { Orchestrations } from '../runs/manualRun.ts';
-import { whyNotAdmitted } from './admission.ts';
 import { NotRecorded, recordDone } from './audit.ts';
 import type { Call, CallParts } from './call.ts';
-import { named } from './caller.ts';
+import { named, whyNotAdmitted } from './caller.ts';
 import { type CallId, calls, forEachCall } from './calls.ts';
-import type { OpsRequest, OpsResponse } from './http.ts';
 import type { OpsParts } from './opsParts.ts';
 import { overviewOf } from './overview.ts';
-import { badContinuation, unavailable } from './requests.ts';
+import { badContinuation, type OpsRequest, type OpsResponse, unavailable } from './requests.ts';
 
 /** A request in, a response out. The client is needed by the calls that are declared `durable`. */
 export type OpsCall = (request: OpsRequest, orchestrations?: Orchestrations) => Promise<OpsResponse>;

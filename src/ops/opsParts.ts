@@ -1,7 +1,7 @@
 import type { CorrectionParts } from '../after/corrections.ts';
 import type { Customers } from '../archive/customers.ts';
 import type { InvoiceArchive } from '../archive/restoreInvoice.ts';
-import type { ImportRecords } from '../intake/importRecords.ts';
+import type { ImportRecords } from '../importing/importRecords.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { LockStore } from '../locking/index.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
@@ -10,12 +10,11 @@ import type { PaceStore } from '../pacing/schedule.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { Job } from '../runs/job.ts';
 import type { RunStore } from '../runs/runStore.ts';
-import type { AuditTrail } from './audit.ts';
+import type { AuditTrail, Journal } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
 import type { HealthCheck } from './health.ts';
-import type { OpsRequest } from './http.ts';
-import type { Journal } from './journal.ts';
+import type { OpsRequest } from './requests.ts';
 
 /** The app's parts that the calls work with. */
 export interface OpsParts {

@@ -4,8 +4,7 @@ import { queues, serviceBusQueues } from '../platform/azureNames.ts';
 import { type OutboxMessageAnswer, outboxAnswer, outboxMessageAnswer } from './answers/messageAnswers.ts';
 import { call } from './call.ts';
 import { listQuery, oneOf, optionalReasonBody, partOf, periodFields, reasonBody } from './fields.ts';
-import type { OpsResponse } from './http.ts';
-import { conflict, notFound, pageAnswer } from './requests.ts';
+import { conflict, notFound, type OpsResponse, pageAnswer } from './requests.ts';
 
 const pageSize = 100;
 
@@ -75,16 +74,9 @@ function whyNotChanged(id: string, why: Exclude<RedrivenMessage, { kind: 'redriv
     : conflict(`outbox message "${id}" is ${why.status}: expected one that is parked`);
 }
 
-function outboxView({
-  id,
-  shard,
-  destination,
-  status,
-  createdAt,
-  attempts,
-  ...rest
-}: OutboxEntry): OutboxMessageAnswer {
-  const { notBefore = null, nextAttemptAt = null, lastError = null, discarded = null } = rest;
+function outboxView(entry: OutboxEntry): OutboxMessageAnswer {
+  const { id, shard, destination, status, createdAt, attempts } = entry;
+  const { notBefore = null, nextAttemptAt = null, lastError = null, discarded = null } = entry;
   const view = { id, shard, destination, status, createdAt, notBefore, nextAttemptAt, attempts, lastError };
   return { ...view, discarded };
 }

@@ -1,11 +1,26 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import type { Page } from '../documents/pages.ts';
-import { unknownName } from '../intake/fieldErrors.ts';
+import { unknownName } from '../importing/fieldErrors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
 import { wholeBody } from '../platform/wholeBody.ts';
-import type { OpsRequest, OpsResponse } from './http.ts';
+
+/** The part of an HTTP request that the calls under `ops/` need; the request of Azure Functions has that shape. */
+export interface OpsRequest {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Iterable<[string, string]>;
+  readonly headers: { get(name: string): string | null };
+  readonly body?: AsyncIterable<Uint8Array> | null;
+}
+
+/** An answer with a JSON body, or with text as its body. */
+export interface OpsResponse<Json = unknown> {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: string;
+  jsonBody?: Json;
+}
 
 /** A part of a request, or the answer that refuses it. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; response: OpsResponse<never> };

@@ -9,9 +9,8 @@ import { bulkBody } from './bulk/bulkRequest.ts';
 import { call } from './call.ts';
 import { named } from './caller.ts';
 import { listQuery, oneOf, optionalReasonBody } from './fields.ts';
-import type { OpsResponse } from './http.ts';
 import type { OpsParts } from './opsParts.ts';
-import { badRequest, conflict, keyTaken, notFound, pageAnswer } from './requests.ts';
+import { badRequest, conflict, keyTaken, notFound, type OpsResponse, pageAnswer } from './requests.ts';
 
 const pageSize = 100;
 /** Each waits for its turn in an activity, of which a host has some ten at a time: payment runs need some, too. */

@@ -1,12 +1,7 @@
-import type {
-  ServiceBusClient,
-  ServiceBusReceivedMessage,
-  ServiceBusReceiver,
-  ServiceBusSender,
-} from '@azure/service-bus';
+import type { ServiceBusClient, ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
 import { traceProperties, traceparentIn } from '../platform/tracing.ts';
 import { isPoisonId } from '../workItems/poison.ts';
-import type { DeadLetterSource, Moved } from './deadLetters.ts';
+import type { DeadLetterSource } from './deadLetters.ts';
 import {
   defaultPassLimits,
   idOf,
@@ -94,15 +89,34 @@ export function serviceBusDeadLetters(
         await receiver.close();
       }
     },
+    /**
+     * Yields each as soon as it is sent. A message that was sent and whose lock was lost stays in the dead-letter queue. Sending
+     * it again is harmless, because its receiver looks at the claims as they are then, and within five minutes the queue drops
+     * the second one: it has the same id.
+     */
     async *redrive(ids) {
       const sender = client.createSender(queue);
       try {
-        yield* redriveFrom({ queue: passed, sender, limits }, ids);
+        for await (const found of passThrough(passed, ids, limits)) {
+          if (found.kind === 'left') yield found;
+          else {
+            const { message, receiver } = found;
+            const bound = { abortSignal: AbortSignal.timeout(requestTimeoutMs) };
+            await sender.sendMessages(sentAgain(message), bound);
+            yield { kind: 'moved', id: idOf(message) };
+            await receiver.completeMessage(message).catch(ignored);
+          }
+        }
       } finally {
         await sender.close();
       }
     },
-    discard: (ids) => discardFrom({ queue: passed, limits }, ids),
+    async *discard(ids) {
+      for await (const found of passThrough(passed, ids, limits)) {
+        if (found.kind === 'received') await found.receiver.completeMessage(found.message);
+        yield found.kind === 'left' ? found : { kind: 'moved', id: idOf(found.message) };
+      }
+    },
   };
 }
 
@@ -116,48 +130,6 @@ function reasonOf(message: ServiceBusReceivedMessage): string {
   return deadLetterErrorDescription === undefined
     ? deadLetterReason
     : `${deadLetterReason}: ${deadLetterErrorDescription}`;
-}
-
-/**
- * Sends the dead letters with the given ids to their queue again, every one if several have the same id. Yields each as soon
- * as it is sent, and those that are there but could not be received at the end.
- *
- * A message that was sent and whose lock was lost stays in the dead-letter queue. Sending it again is harmless, because its
- * receiver looks at the claims as they are then, and within five minutes the queue drops the second one: it has the same id.
- */
-async function* redriveFrom(
-  {
-    queue,
-    sender,
-    limits,
-  }: { queue: PassedQueue; sender: Pick<ServiceBusSender, 'sendMessages'>; limits: PassLimits },
-  ids: ReadonlySet<string>,
-): AsyncGenerator<Moved> {
-  for await (const passed of passThrough(queue, ids, limits)) {
-    if (passed.kind === 'left') {
-      yield passed;
-      continue;
-    }
-    const { message, receiver } = passed;
-    await sender.sendMessages(sentAgain(message), { abortSignal: AbortSignal.timeout(requestTimeoutMs) });
-    yield { kind: 'moved', id: idOf(message) };
-    await receiver.completeMessage(message).catch(ignored);
-  }
-}
-
-/** The same, but throws them away. Yields each once it is gone. */
-async function* discardFrom(
-  { queue, limits }: { queue: PassedQueue; limits: PassLimits },
-  ids: ReadonlySet<string>,
-): AsyncGenerator<Moved> {
-  for await (const passed of passThrough(queue, ids, limits)) {
-    if (passed.kind === 'left') {
-      yield passed;
-      continue;
-    }
-    await passed.receiver.completeMessage(passed.message);
-    yield { kind: 'moved', id: idOf(passed.message) };
-  }
 }
 
 /** Characters of a message id (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas). */

@@ -1,4 +1,4 @@
-import { type InvoiceStatus, invoiceStatuses } from '../invoice/invoiceStatus.ts';
+import { invoiceStatuses } from '../invoice/invoiceStatus.ts';
 import type { Backlog, InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import { oldestPendingMs } from '../outbox/sweepOutbox.ts';
@@ -9,51 +9,34 @@ import type { Instance } from '../platform/instance.ts';
 import type { BacklogFigures, PaceFigures, Summary } from './answers/figureAnswers.ts';
 import { pauseView } from './pauseCalls.ts';
 
-/** Counts of everything, over all shards. */
-export async function summarize({
-  invoices,
-  outbox,
-  pace,
-  pauses,
-  instance,
-}: {
+interface SummaryParts {
   invoices: Pick<InvoiceStore, 'figures' | 'backlog'>;
   pace: PaceStore;
   pauses: Pick<PauseStore, 'read'>;
   outbox: Pick<OutboxStore, 'count' | 'oldestPending'>;
   instance: Pick<Instance, 'clock'>;
-}): Promise<Summary> {
+}
+
+/** Counts of everything, over all shards. */
+export async function summarize(parts: SummaryParts): Promise<Summary> {
+  const { invoices, outbox, pauses, instance } = parts;
   const now = instance.clock.now();
-  const [
-    { byStatus, staleClaims, charges, refunded, overdueRefunds, openDisputes },
-    pending,
-    parked,
-    oldest,
-    paying,
-    pause,
-  ] = await Promise.all([
+  const [figures, pending, parked, oldest, paying, pause] = await Promise.all([
     invoices.figures(new Date(now).toISOString()),
     outbox.count({ status: 'pending' }),
     outbox.count({ status: 'parked' }),
     oldestPendingMs(outbox, now),
-    readPace({ invoices, pace }, now),
+    readPace(parts, now),
     pauses.read(),
   ]);
-  const count = (status: InvoiceStatus) => byStatus.get(status) ?? 0;
+  const { byStatus, refunded, openDisputes, archived: _, ...counts } = figures;
+  const byName = invoiceStatuses.map((status) => [status, byStatus.get(status) ?? 0]);
   return {
     paused: pauseView(inForce(pause, now)),
-    invoices: Object.fromEntries(
-      invoiceStatuses.map((status) => [status, count(status)]),
-    ) as Summary['invoices'],
-    outbox: {
-      pending,
-      parked,
-      oldestPendingSeconds: Math.round(oldest / 1000),
-    },
-    staleClaims,
-    charges,
+    invoices: Object.fromEntries(byName) as Summary['invoices'],
+    outbox: { pending, parked, oldestPendingSeconds: Math.round(oldest / 1000) },
+    ...counts,
     refunded: [...refunded],
-    overdueRefunds,
     openDisputes: [...openDisputes],
     ...paying,
   };

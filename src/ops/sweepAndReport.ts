@@ -1,11 +1,103 @@
 import { shardNames } from '../invoice/shard.ts';
-import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { type InvoiceStore, overdueMs } from '../invoice/store/invoiceStore.ts';
 import type { Lease } from '../locking/index.ts';
+import type { OutboxStore } from '../outbox/outboxStore.ts';
 import { type SweepCounts, type SweepParts, sweepOutbox } from '../outbox/sweepOutbox.ts';
+import { inForce, type PauseStore } from '../pacing/pause.ts';
+import type { PaceStore } from '../pacing/schedule.ts';
+import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
-import { type GaugeParts, reportGauges } from './gauges.ts';
+import type { PoisonItems } from '../workItems/poison.ts';
+import { readPace } from './summary.ts';
+
+export interface GaugeParts {
+  invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince' | 'inProgressSince' | 'backlog' | 'overdue'>;
+  outbox: Pick<OutboxStore, 'count'>;
+  pace: PaceStore;
+  pauses: Pick<PauseStore, 'read'>;
+  poison: Pick<PoisonItems, 'waiting'>;
+  /** Reports whether the provider takes our key. Default: nobody asks. */
+  checkKey?: () => Promise<void>;
+  instance: Pick<Instance, 'clock' | 'telemetry'>;
+}
+
+/**
+ * Reports what waits, for a person or to be paid, over all shards. Each sweep does, so an alert stays up for as long as it
+ * has to.
+ *
+ * The age of the oldest unknown payment is minutes after a provider's time-outs. Hours mean that asking again and looking
+ * up have told nothing. It is 0 if every payment's outcome is known. A payment in progress is no unknown one; a bank debit
+ * takes up to 14 days.
+ *
+ * The overdue invoices show if invoices get paid at all, whatever stands in the way: nothing else is looked at. So
+ * it is reported even if none is, and no report at all is an alarm, too.
+ */
+export async function reportGauges({
+  invoices,
+  outbox,
+  pace,
+  pauses,
+  poison,
+  checkKey = async () => {},
+  instance: { clock, telemetry },
+}: GaugeParts): Promise<void> {
+  // Each gauge is reported once its own query answers, so that one that fails hides no other.
+  await Promise.all([
+    overdue(),
+    unknown(),
+    inProgress(),
+    parked(),
+    poisoned(),
+    backlog(),
+    paused(),
+    checkKey(),
+  ]);
+
+  /** An age (ms) of something that began then; 0 if it is of the future, or of nothing. */
+  function age(since: string | undefined): number {
+    return since === undefined ? 0 : Math.max(0, clock.now() - Date.parse(since));
+  }
+
+  async function overdue(): Promise<void> {
+    const now = clock.now();
+    const found = await invoices.overdue(new Date(now).toISOString());
+    telemetry.record(metric.invoiceOverdue, found.count);
+    const { claim, due } = overdueMs(found, now);
+    telemetry.record(metric.invoiceOverdueOldestMs, claim, { since: 'claim' });
+    telemetry.record(metric.invoiceOverdueOldestMs, due, { since: 'due' });
+  }
+
+  async function unknown(): Promise<void> {
+    telemetry.record(metric.paymentUnknownOldestMs, age(await invoices.unknownSince()));
+  }
+
+  async function inProgress(): Promise<void> {
+    telemetry.record(metric.paymentInProgressOldestMs, age(await invoices.inProgressSince()));
+  }
+
+  async function parked(): Promise<void> {
+    const counts = await Promise.all([invoices.parkedCount(), outbox.count({ status: 'parked' })]);
+    telemetry.record(metric.parkedWaiting, counts[0] + counts[1]);
+  }
+
+  async function backlog(): Promise<void> {
+    const { backlog: toPay } = await readPace({ invoices, pace }, clock.now());
+    telemetry.record(metric.invoiceBacklog, toPay.waiting + toPay.claimed);
+    telemetry.record(metric.invoiceOldestDueSeconds, toPay.oldestSeconds);
+    if (toPay.estimatedSeconds !== null)
+      telemetry.record(metric.invoiceBacklogSeconds, toPay.estimatedSeconds);
+  }
+
+  async function paused(): Promise<void> {
+    telemetry.record(metric.pausedMs, age(inForce(await pauses.read(), clock.now())?.at));
+  }
+
+  async function poisoned(): Promise<void> {
+    telemetry.record(metric.workItemPoisonWaiting, await poison.waiting());
+  }
+}
 
 /** Longest sweep (ms). Each reports once, and no report in eight minutes is an alarm (infra/modules/alerts.bicep). */
 const longestMs = 4.5 * 60_000;

@@ -95,23 +95,19 @@ describe('names', () => {
 
 describe('functions that infra/ names are registered under those names', () => {
   const { text } = readInfra('modules/functionApp.bicep').root;
-  /** Names passed to `app` and `df.app`, as a literal or a constant; those of HTTP calls are in their table. */
-  const named = [...allSources.matchAll(/\bapp\.(\w+)\((?:'(\w+)'|((?!id\b)\w+)),/g)].map(
-    ([, kind, name, constant = '']) => ({
-      kind,
-      name:
-        name ?? new RegExp(`const ${constant} = '(\\w+)'`).exec(allSources)?.[1] ?? `no text: ${constant}`,
-    }),
-  );
-  const registered = [...callIds, ...named.map(({ name }) => name)];
+  /** What is passed to `app` and `df.app`; the names of HTTP calls are in their table. */
+  const triggers = [...sources]
+    .filter(([path]) => path.startsWith('functions/'))
+    .flatMap(([, source]) => source.split(/\bapp\.\w+\(/).slice(1))
+    .filter((given) => !given.startsWith('id,'))
+    .map((given) => ({ given, name: nameIn(given) }));
+  const registered = [...callIds, ...triggers.map(({ name }) => name)];
 
-  test('every file in src/functions registers one, but for the file of HTTP', () => {
-    const files = [...sources.keys()].flatMap(
-      (path) => /^functions\/(?!stopping|http|tracing)(\w+)\.ts$/.exec(path)?.[1] ?? [],
-    );
-    const others = named.filter(({ kind }) => kind !== 'http').map(({ name }) => name);
-    expect(others.toSorted()).toEqual(files.toSorted());
-  });
+  /** The first argument: a literal or a constant. */
+  function nameIn(given: string): string {
+    const [, name, constant = ''] = /^(?:'(\w+)'|(\w+)),/.exec(given) ?? [];
+    return name ?? new RegExp(`const ${constant} = '(\\w+)'`).exec(allSources)?.[1] ?? `no text: ${given}`;
+  }
 
   test('kept warm', () => {
     const kept = text.match(/(?<='function:)\w+/g);
@@ -123,11 +119,9 @@ describe('functions that infra/ names are registered under those names', () => {
     const paused = text.match(/(?<='AzureWebJobs\.)\w+(?=\.Disabled': 'true')/g);
     // Everything that claims or charges: the timer's run, manual runs, and the consumer of commands.
     const paying = /payonce\.(processInvoices|executePayments|runJobGroup)\(/;
-    const files = [...sources].filter(
-      ([path, source]) => path.startsWith('functions/') && paying.test(source),
-    );
+    const names = triggers.filter(({ given }) => paying.test(given)).map(({ name }) => name);
     const startRun: CallId = 'startRun';
-    expect(paused?.toSorted()).toEqual([...files.map(([path]) => path.slice(10, -3)), startRun].toSorted());
+    expect(paused?.toSorted()).toEqual([...names, startRun].toSorted());
     expect(paused).toHaveLength(4);
     expect(registered).toEqual(expect.arrayContaining(paused ?? []));
   });

@@ -1,5 +1,5 @@
-import type { Rejection } from '../../src/intake/checkInvoice.ts';
-import type { ImportRecords, ImportView } from '../../src/intake/importRecords.ts';
+import type { Rejection } from '../../src/importing/checkInvoice.ts';
+import type { ImportRecords, ImportView } from '../../src/importing/importRecords.ts';
 
 interface PageQuery {
   continuation?: string;

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { whyNotAdmitted } from '../../src/ops/admission.ts';
 import type { Role } from '../../src/ops/answers/overviewAnswers.ts';
 import type { Call } from '../../src/ops/call.ts';
-import { callerOf, type SignIn } from '../../src/ops/caller.ts';
+import { callerOf, type SignIn, whyNotAdmitted } from '../../src/ops/caller.ts';
 import { calls } from '../../src/ops/calls.ts';
 import { signedIn } from '../support/opsForTests.ts';
 

@@ -1,9 +1,9 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { columns } from '../../src/intake/checkInvoice.ts';
+import { columns } from '../../src/importing/checkInvoice.ts';
 import { reversalsOf } from '../../src/invoice/reversals.ts';
 import { exportInvoices, mostExported } from '../../src/ops/exportInvoices.ts';
-import type { OpsResponse } from '../../src/ops/http.ts';
+import type { OpsResponse } from '../../src/ops/requests.ts';
 import { csvLine } from '../../src/platform/csv.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { readBody } from '../support/importing.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { newInvoice } from '../../src/invoice/invoice.ts';
-import { reportGauges } from '../../src/ops/gauges.ts';
+import { reportGauges } from '../../src/ops/sweepAndReport.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';

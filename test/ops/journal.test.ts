@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { expect, inject, test } from 'vitest';
 import { journaledActions, journaledChanges, journalLines } from '../../scripts/readJournal.ts';
+import type { JournalLine } from '../../src/ops/audit.ts';
 import { blobJournal } from '../../src/ops/blobJournal.ts';
-import type { JournalLine } from '../../src/ops/journal.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 const at = '2026-01-02T12:00:00.000Z';

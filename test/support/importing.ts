@@ -1,11 +1,14 @@
-import type { Rejection } from '../../src/intake/checkInvoice.ts';
-import { csvRows } from '../../src/intake/csvRows.ts';
-import { importInvoices } from '../../src/intake/importInvoices.ts';
-import { importLog } from '../../src/intake/importLog.ts';
-import { jsonRows } from '../../src/intake/jsonRows.ts';
-import { mediaTypeOf } from '../../src/intake/mediaType.ts';
-import { type Row, readRows } from '../../src/intake/readRows.ts';
-import { type ImportLimits, importLimits } from '../../src/intake/rowReader.ts';
+import type { Rejection } from '../../src/importing/checkInvoice.ts';
+import { csvRows } from '../../src/importing/csvRows.ts';
+import { importInvoices, importLog } from '../../src/importing/importInvoices.ts';
+import { jsonRows } from '../../src/importing/jsonRows.ts';
+import {
+  type ImportLimits,
+  importLimits,
+  mediaTypeOf,
+  type Row,
+  readRows,
+} from '../../src/importing/readRows.ts';
 import type { InvoiceContent } from '../../src/invoice/invoice.ts';
 import type { AddOutcome, InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import { systemClock } from '../../src/platform/clock.ts';
@@ -31,7 +34,7 @@ export async function readBody(
   type: string,
   limits: ImportLimits = importLimits,
 ): Promise<ReadBody> {
-  const reader = mediaTypeOf(type) === 'text/csv' ? csvRows(limits) : jsonRows(limits);
+  const reader = mediaTypeOf(type) === 'text/csv' ? csvRows : jsonRows;
   const places = new Map<InvoiceContent, number>();
   let problem: Problem | undefined;
   async function* rows(): AsyncGenerator<readonly Row[]> {

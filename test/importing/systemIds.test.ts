@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { newWriteId, systemId } from '../../src/documents/storedDocuments.ts';
-import { checkCsvInvoice, checkJsonInvoice } from '../../src/intake/checkInvoice.ts';
+import { checkCsvInvoice, checkJsonInvoice } from '../../src/importing/checkInvoice.ts';
 import { dayId, standingId } from '../../src/invoice/figures/counters.ts';
 
 const row = { customerId: 'cus_1', currency: 'EUR', dueAt: '2026-02-01T00:00:00Z' };

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type {
   AppendBlobClient,
   ContainerClient,
@@ -8,8 +9,7 @@ import { BadContinuation, continuationAt, placeOf } from '../documents/pages.ts'
 import { blobStatus, inTime } from '../platform/blobRequests.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Rejection } from './checkInvoice.ts';
-import { blobNameOf, importIdOf, newImportId } from './importId.ts';
-import type { ImportProgress, ImportRecord, ImportRecords, ImportView } from './importRecords.ts';
+import type { ImportRecord, ImportRecords, ImportView } from './importRecords.ts';
 
 /** Milliseconds without a word from an import after which its process is taken for dead. Azure ends a request after 230 s. */
 const silentMs = 300_000;
@@ -41,12 +41,7 @@ export function blobImportRecords(container: ContainerClient, clock: Clock): Imp
       return recordIn(blob, { importId, by, clock });
     },
 
-    async find(importId) {
-      const name = blobNameOf(importId);
-      if (name === undefined) return undefined;
-      const found = await unlessMissing(container.getAppendBlobClient(name).getProperties(inTime()));
-      return found === undefined ? undefined : viewOf(importId, found.metadata, clock);
-    },
+    find: async (importId) => viewOf(importId, (await lookFor(importId))?.metadata, clock),
 
     async list({ day, continuation, pageSize }) {
       const blobs = container.listBlobsFlat({ prefix: `${day}/`, includeMetadata: true, ...inTime() });
@@ -65,12 +60,9 @@ export function blobImportRecords(container: ContainerClient, clock: Clock): Imp
     },
 
     async rejected(importId, { continuation, pageSize }) {
-      const name = blobNameOf(importId);
-      if (name === undefined) return undefined;
-      const blob = container.getAppendBlobClient(name);
-      const found = await unlessMissing(blob.getProperties(inTime()));
+      const found = await lookFor(importId);
       if (found === undefined) return undefined;
-      const size = found.contentLength ?? 0;
+      const { blob, contentLength: size = 0 } = found;
       const from = continuation === undefined ? 0 : placeOf(z.int().min(0).max(size), continuation);
       if (from === size) return { items: [] };
       const bytes = await blob.downloadToBuffer(from, Math.min(pageBytes, size - from), inTime());
@@ -78,6 +70,19 @@ export function blobImportRecords(container: ContainerClient, clock: Clock): Imp
       return { items, ...(from + length < size ? { continuation: continuationAt(from + length) } : {}) };
     },
   };
+
+  /** The blob of an import, and what is known of it; undefined if there is none. */
+  async function lookFor(importId: string) {
+    const name = blobNameOf(importId);
+    if (name === undefined) return undefined;
+    const blob = container.getAppendBlobClient(name);
+    try {
+      return { blob, ...(await blob.getProperties(inTime())) };
+    } catch (error) {
+      if (blobStatus(error) === 404) return undefined;
+      throw error;
+    }
+  }
 }
 
 /** The rejections of the first lines that are there in full, and the bytes they take. */
@@ -103,11 +108,17 @@ function recordIn(
   return {
     importId,
     async write(progress, rejections) {
-      const metadata = metadataOf(progress, {
-        by,
-        startedAt,
-        updatedAt: new Date(clock.now()).toISOString(),
-      });
+      const { status, created, duplicates, rejected } = progress;
+      const metadata = {
+        status,
+        created: `${created}`,
+        duplicates: `${duplicates}`,
+        rejected: `${rejected}`,
+        // Metadata travels in headers.
+        by: encodeURIComponent(by.toWellFormed()),
+        startedat: startedAt,
+        updatedat: new Date(clock.now()).toISOString(),
+      };
       const isFirst = !isThere;
       if (isFirst) await blob.create({ metadata, ...inTime() });
       isThere = true;
@@ -132,34 +143,13 @@ async function append(blob: AppendBlobClient, bytes: Buffer, size: number): Prom
   }
 }
 
-function metadataOf(
-  { status, created, duplicates, rejected }: ImportProgress,
-  { by, startedAt, updatedAt }: { by: string; startedAt: string; updatedAt: string },
-): Record<string, string> {
-  return {
-    status,
-    created: String(created),
-    duplicates: String(duplicates),
-    rejected: String(rejected),
-    // Metadata travels in headers.
-    by: encodeURIComponent(by.toWellFormed()),
-    startedat: startedAt,
-    updatedat: updatedAt,
-  };
-}
-
 function viewOf(importId: string, metadata: unknown, clock: Clock): ImportView | undefined {
   const { data } = metadataSchema.safeParse(metadata);
   if (data === undefined) return undefined;
   const { startedat: startedAt, updatedat: updatedAt, status, ...rest } = data;
   const isSilent = clock.now() - Date.parse(updatedAt) > silentMs;
-  return {
-    importId,
-    status: status === 'running' && isSilent ? 'interrupted' : status,
-    ...rest,
-    startedAt,
-    updatedAt,
-  };
+  const seen = status === 'running' && isSilent ? 'interrupted' : status;
+  return { importId, status: seen, ...rest, startedAt, updatedAt };
 }
 
 /** The service refuses a marker that it did not give. */
@@ -171,11 +161,29 @@ function refusedMarker(continuation: string | undefined) {
   };
 }
 
-async function unlessMissing<T>(request: Promise<T>): Promise<T | undefined> {
-  try {
-    return await request;
-  } catch (error) {
-    if (blobStatus(error) === 404) return undefined;
-    throw error;
-  }
+const msPerDay = 86_400_000;
+
+/** The id of a new import: its day (UTC), the milliseconds of the day, and something random. */
+export function newImportId(now: number): string {
+  const day = new Date(now).toISOString().slice(0, 10);
+  const ms = String(now % msPerDay).padStart(8, '0');
+  return `${day}-${ms}-${randomUUID().slice(0, 8)}`;
+}
+
+const shape = /^(\d{4}-\d{2}-\d{2})-(\d{8})-([0-9a-f]{8})$/;
+
+/** The name of an import's blob: in a listing by name the newest of a day comes first. Undefined: no import has this id. */
+export function blobNameOf(importId: string): string | undefined {
+  const [, day, ms, random] = shape.exec(importId) ?? [];
+  return day === undefined ? undefined : `${day}/${reversed(ms)}-${random}`;
+}
+
+/** The id of the import whose blob has this name; undefined if it is not the name of one. */
+export function importIdOf(blobName: string): string | undefined {
+  const [, day, ms, random] = shape.exec(blobName.replace('/', '-')) ?? [];
+  return day === undefined ? undefined : `${day}-${reversed(ms)}-${random}`;
+}
+
+function reversed(ms = '0'): string {
+  return String(msPerDay - Number(ms)).padStart(8, '0');
 }

@@ -1,4 +1,5 @@
 import { app } from '@azure/functions';
+import { stopPayonce } from '../payonce.ts';
 import { inTrace } from '../platform/tracing.ts';
 
 /** The host has a span of each invocation. What a function does belongs to its trace. */
@@ -6,3 +7,5 @@ app.hook.preInvocation((invocation) => {
   const { traceParent } = invocation.invocationContext.traceContext ?? {};
   invocation.functionHandler = inTrace(traceParent, invocation.functionHandler);
 });
+
+app.hook.appTerminate(stopPayonce);

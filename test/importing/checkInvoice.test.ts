@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkCsvInvoice, checkJsonInvoice } from '../../src/intake/checkInvoice.ts';
+import { checkCsvInvoice, checkJsonInvoice } from '../../src/importing/checkInvoice.ts';
 
 const good = {
   id: 'inv-1',

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { mediaTypeOf } from '../../src/intake/mediaType.ts';
-import { importLimits } from '../../src/intake/rowReader.ts';
+import { importLimits, mediaTypeOf } from '../../src/importing/readRows.ts';
 import type { InvoiceContent } from '../../src/invoice/invoice.ts';
 import { formatAmount } from '../../src/invoice/money.ts';
 import { readBody } from '../support/importing.ts';

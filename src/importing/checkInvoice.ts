@@ -1,12 +1,16 @@
 import { z } from 'zod';
 import { isSystemId } from '../documents/storedDocuments.ts';
 import { currencies, currencyExponent } from '../invoice/currencies.ts';
+import type { InvoiceContent } from '../invoice/invoice.ts';
 import { amountShapeError, formatAmount, parseAmount } from '../invoice/money.ts';
 import { utcTime } from '../platform/clock.ts';
 import { amountLimits, stripeAmount } from '../stripe/stripeAmount.ts';
-import { type CheckedRow, checked } from './checkedRow.ts';
-import { expecting, shown } from './fieldErrors.ts';
+import { expecting, shown, unknownName } from './fieldErrors.ts';
 import { isPlainText, lookAlikeError } from './visibleText.ts';
+
+export type CheckedRow =
+  | { kind: 'invoice'; invoice: InvoiceContent }
+  | { kind: 'bad'; field: string; error: string };
 
 /** A rejected row. `index` counts the rows of the body from 0. A row is rejected once, for all its faults. */
 export interface Rejection {
@@ -23,6 +27,9 @@ export interface Rejection {
  */
 const maxNameBytes = 255;
 const maxDescriptionBytes = 1000;
+const mostErrorCharacters = 600;
+/** Unknown fields of a row that its error names. */
+const mostUnknown = 3;
 
 const fields = {
   id: text('an id', maxNameBytes).check(refusing(idError)),
@@ -105,6 +112,40 @@ export function checkJsonInvoice(value: unknown): CheckedRow {
 export function checkCsvInvoice(cells: Readonly<Record<string, string>>): CheckedRow {
   const given = Object.fromEntries(Object.entries(cells).filter(([, cell]) => cell !== ''));
   return checked(csvSchema.safeParse(given), given, columns);
+}
+
+/** The row of a schema's result; `known` are its fields. */
+function checked(
+  result: z.ZodSafeParseResult<InvoiceContent>,
+  value: unknown,
+  known: readonly string[],
+): CheckedRow {
+  if (result.success) return { kind: 'invoice', invoice: result.data };
+  const faults = result.error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      return unknownFields(issue.keys, known);
+    }
+    const [field] = issue.path;
+    if (field === undefined) return [{ field: 'row', error: `expected an object, not ${shown(value)}` }];
+    return [{ field: String(field), error: issue.message }];
+  });
+  const [first, ...others] = faults;
+  const also = others.map(({ field, error }) => `; ${field}: ${error}`).join('');
+  const error = (first?.error ?? '') + also;
+  const isLong = error.length > mostErrorCharacters;
+  return {
+    kind: 'bad',
+    field: first?.field ?? 'row',
+    error: isLong ? `${error.slice(0, mostErrorCharacters - 1)}…` : error,
+  };
+}
+
+function unknownFields(keys: readonly string[], known: readonly string[]) {
+  const named = keys
+    .slice(0, mostUnknown)
+    .map((key) => ({ field: key.slice(0, 60), error: unknownName('field', known) }));
+  const others = keys.length - named.length;
+  return others === 0 ? named : [...named, { field: 'row', error: `has ${others} more unknown fields` }];
 }
 
 function refusing(errorOf: (value: string) => string | undefined) {

@@ -1,0 +1,28 @@
+import { app } from '@azure/functions';
+import { payonce } from '../payonce.ts';
+import { queues, serviceBusQueues } from '../platform/azureNames.ts';
+import { queuedMessage } from '../platform/queuedMessage.ts';
+
+const connection = 'AzureWebJobsStorage';
+
+app.serviceBusQueue('executePayments', {
+  queueName: serviceBusQueues.paymentCommands,
+  connection: 'ServiceBus',
+  handler: async (message, context) =>
+    context.log(JSON.stringify(await payonce.executePayments(message, context.triggerMetadata))),
+});
+
+app.storageQueue('processWorkItem', {
+  queueName: queues.workItems,
+  connection,
+  handler: async (message) => {
+    await payonce.processWorkItem(queuedMessage(message));
+  },
+});
+
+app.storageQueue('recordPoison', {
+  queueName: queues.workItemsPoison,
+  connection,
+  handler: async (message, context) =>
+    context.error(await payonce.recordPoison(queuedMessage(message), String(context.triggerMetadata?.id))),
+});

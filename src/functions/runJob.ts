@@ -1,4 +1,0 @@
-import * as df from 'durable-functions';
-import { orchestrateRun, runJobOrchestrator } from '../runs/orchestrateRun.ts';
-
-df.app.orchestration(runJobOrchestrator, orchestrateRun);

@@ -1,4 +1,0 @@
-import { app } from '@azure/functions';
-import { stopPayonce } from '../payonce.ts';
-
-app.hook.appTerminate(stopPayonce);

@@ -1,0 +1,152 @@
+import { fromCsvCell } from '../platform/csv.ts';
+import { type FieldError, problem } from '../platform/problem.ts';
+import { type CheckedRow, checkCsvInvoice, columns, requiredColumns } from './checkInvoice.ts';
+import { unknownName } from './fieldErrors.ts';
+import {
+  type FoundRow,
+  fromLatin1,
+  type ImportLimits,
+  refusedRow,
+  type Stop,
+  sliceBytes,
+  tooLongRow,
+} from './readRows.ts';
+
+/** One record: its cells as latin1, or why they cannot be told apart. `line` is where it begins, counted from 1. */
+export type CsvRecord = { line: number } & ({ cells: string[] } | { unreadable: string });
+
+const badCsv = {
+  strayQuote:
+    'a double quote inside a value: expected the whole value in quotes, with each quote in it doubled',
+  afterQuote: 'text after the closing quote of a value: expected a comma or the end of the line there',
+  notClosed: 'the text ends inside a quoted value: expected a closing quote',
+} as const;
+
+const code = { lineFeed: 10, return: 13, quote: 34, comma: 44 } as const;
+const afterQuoted: readonly unknown[] = [code.comma, code.lineFeed, code.return, undefined];
+
+/** Columns that are wrong and named in one answer. */
+const mostErrors = 20;
+
+/**
+ * Reads invoices from CSV with a header; columns in any order. The apostrophe that an export puts before what a spreadsheet
+ * would take for a formula is taken away (platform/csv.ts).
+ */
+export function* csvRows(body: Buffer, limits: Pick<ImportLimits, 'rowBytes'>): Generator<FoundRow> {
+  let header: string[] | undefined;
+  for (const record of csvRecords(body, limits.rowBytes)) {
+    if (record === undefined) yield undefined;
+    else if ('unreadable' in record) {
+      const { line, unreadable } = record;
+      if (unreadable === badCsv.notClosed || header === undefined)
+        return yield refuse(`Line ${line}: ${unreadable}.`);
+      yield refusedRow(`line ${line}: ${unreadable}`);
+    } else if (header === undefined) {
+      header = record.cells.map((cell) => fromLatin1(cell) ?? cell);
+      const errors = headerErrors(header);
+      const expected = `The header is wrong: expected ${columns.join(',')} in any order.`;
+      if (errors.length > 0) return yield refuse(expected, errors);
+    } else yield checkCells(record.cells, record.line, header);
+  }
+  if (header === undefined) yield refuse(`The body is empty: expected the header ${columns.join(',')}.`);
+}
+
+/**
+ * Splits CSV (RFC 4180) into records; undefined comes between two slices. CRLF, LF and CR all end a line, also mixed. A quote
+ * at the beginning of a cell opens a value that runs to its closing quote, over any number of lines, also in a record with a
+ * fault or one that is too long. So text inside quotes is never taken for a row.
+ *
+ * csv-parse is not used because it cannot be bounded (7.0.3): above `max_record_size` it drops the rest of the chunk with the
+ * record, and each stray quote makes an error that repeats the cell so far, which takes quadratic time.
+ */
+export function* csvRecords(body: Buffer, rowBytes: number): Generator<CsvRecord | undefined> {
+  let nextLine = 1;
+  let paused = 0;
+  for (let at = 0; at < body.length; at++) {
+    const [from, line] = [at, nextLine];
+    let cell = at;
+    let quoted = false;
+    let fault: string | undefined;
+    for (; at < body.length; at++) {
+      if (at - paused >= sliceBytes) {
+        paused = at;
+        yield undefined;
+      }
+      const byte = body[at];
+      const isLineEnd = byte === code.lineFeed || byte === code.return;
+      if (isLineEnd && (byte === code.lineFeed || body[at + 1] !== code.lineFeed)) nextLine++;
+      if (quoted) {
+        if (byte !== code.quote) continue;
+        if (body[at + 1] === code.quote) at++;
+        else {
+          quoted = false;
+          if (!afterQuoted.includes(body[at + 1])) fault ??= badCsv.afterQuote;
+        }
+      } else if (byte === code.quote) {
+        quoted = at === cell;
+        if (!quoted) fault ??= badCsv.strayQuote;
+      } else if (byte === code.comma) cell = at + 1;
+      else if (isLineEnd) break;
+    }
+    if (quoted) yield { line, unreadable: badCsv.notClosed };
+    else if (at - from > rowBytes) yield { line, unreadable: tooLongRow({ rowBytes }) };
+    else if (fault !== undefined) yield { line, unreadable: fault };
+    else if (at > from) {
+      const cells = cellsOf(body.toString('latin1', from, at));
+      if (cells.length > 1 || cells[0]?.trim() !== '') yield { line, cells };
+    }
+    if (body[at] === code.return && body[at + 1] === code.lineFeed) {
+      at++;
+      nextLine++;
+    }
+  }
+}
+
+/** The cells of a record without a fault. */
+function cellsOf(record: string): string[] {
+  if (!record.includes('"')) return record.split(',');
+  const found = `,${record}`.matchAll(/,(?:"([^"]*(?:""[^"]*)*)"|([^,]*))/g);
+  return Array.from(found, ([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain);
+}
+
+function headerErrors(names: readonly string[]): FieldError[] {
+  const missing = requiredColumns.filter((name) => !names.includes(name));
+  const errors = [
+    ...wrongColumns(names).slice(0, mostErrors + 1),
+    ...missing.map((field) => ({ field, error: 'is missing: expected a column with this name' })),
+  ];
+  if (errors.length <= mostErrors) return errors;
+  return [...errors.slice(0, mostErrors), { field: 'header', error: `has more errors than these` }];
+}
+
+function wrongColumns(names: readonly string[]): FieldError[] {
+  const seen = new Set<string>();
+  const errors: FieldError[] = [];
+  for (const name of names) {
+    if (!columns.includes(name)) {
+      errors.push({ field: name.slice(0, 60), error: unknownName('column', columns) });
+    } else if (seen.has(name)) errors.push({ field: name, error: 'appears twice: expected once' });
+    seen.add(name);
+    if (errors.length > mostErrors) break;
+  }
+  return errors;
+}
+
+function checkCells(cells: readonly string[], line: number, names: readonly string[]): CheckedRow {
+  if (cells.length !== names.length) {
+    const error = `line ${line}: expected ${names.length} columns, like the header, not ${cells.length}`;
+    return { kind: 'bad', field: 'row', error };
+  }
+  const given: Record<string, string> = {};
+  for (const [place, name] of names.entries()) {
+    const cell = fromLatin1(cells[place] ?? '');
+    if (cell === undefined)
+      return { kind: 'bad', field: name, error: `line ${line}: expected text in UTF-8` };
+    given[name] = fromCsvCell(cell);
+  }
+  return checkCsvInvoice(given);
+}
+
+function refuse(detail: string, errors: FieldError[] = []): Stop {
+  return { kind: 'stop', problem: problem(400, detail, errors) };
+}

@@ -1,0 +1,119 @@
+import { MIMEType } from 'node:util';
+import { type Turns, turnMs } from '../platform/eventLoopTurns.ts';
+import { type Problem, problem } from '../platform/problem.ts';
+import type { CheckedRow } from './checkInvoice.ts';
+
+/** Limits of one body. */
+export interface ImportLimits {
+  /**
+   * The host and the worker hold six copies of a body between them, and an instance of 2 GB takes 16 requests at once. The
+   * host itself refuses a little more than this (FUNCTIONS_REQUEST_BODY_SIZE_LIMIT in infra/).
+   */
+  readonly bytes: number;
+  /**
+   * 10 MB of typical CSV rows (70 bytes) stay below it. The rows of a body are stored within one request, which Azure ends
+   * after 230 s. A serverless Cosmos DB (5,000 RU/s, some 8 RU a row) stores about that many in three minutes.
+   */
+  readonly rows: number;
+  /** One row, with its punctuation. The longest that makes sense has 1,765 bytes of text, each up to six as `\uXXXX`. */
+  readonly rowBytes: number;
+  /** Arrays and objects inside a JSON row, one in another. An invoice has none. */
+  readonly nesting: number;
+}
+
+export const importLimits: ImportLimits = {
+  bytes: 12 * 1024 * 1024,
+  rows: 150_000,
+  rowBytes: 16_384,
+  nesting: 20,
+};
+
+/** Bytes that a reader looks at before everything else gets its turn. */
+export const sliceBytes = 16_384;
+
+/** Nothing after this point of the body can be read. Rows before it have been. */
+export interface Stop {
+  kind: 'stop';
+  problem: Problem;
+}
+
+/** A row as its reader finds it. Undefined: there is none yet, and a slice of the body is done. */
+export type FoundRow = CheckedRow | Stop | undefined;
+
+/** Finds the rows of a body; each is decoded by itself, so that bytes that are not UTF-8 cost one row. The reading ends at a stop. */
+export type RowReader = (body: Buffer, limits: ImportLimits) => Iterable<FoundRow>;
+
+/** A row of a body; `index` counts them from 0. */
+export type Row = CheckedRow & { index: number };
+
+/** Reads the rows of a body, a few at a time, and lets the event loop go round in between. Returns why it stopped early, if it did. */
+export async function* readRows(
+  body: Buffer,
+  reader: RowReader,
+  { limits, turns }: { limits: ImportLimits; turns: Turns },
+): AsyncGenerator<readonly Row[], Problem | undefined> {
+  let index = 0;
+  let rows: Row[] = [];
+  await turns.next();
+  let began = performance.now();
+  for (const row of reader(withoutByteOrderMark(body), limits)) {
+    if (row?.kind === 'stop' || (row !== undefined && index >= limits.rows)) {
+      yield rows;
+      return row.kind === 'stop' ? row.problem : tooManyRows(limits);
+    }
+    if (row !== undefined) rows.push({ ...row, index: index++ });
+    if (row === undefined || performance.now() - began > turnMs) {
+      yield rows;
+      rows = [];
+      await turns.next();
+      began = performance.now();
+    }
+  }
+  yield rows;
+  return undefined;
+}
+
+function withoutByteOrderMark(body: Buffer): Buffer {
+  return body.toString('latin1', 0, 3) === '\xef\xbb\xbf' ? body.subarray(3) : body;
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const beyondAscii = /[\x80-\xff]/;
+
+/** The text of bytes that are given as latin1. Undefined if they are not UTF-8. */
+export function fromLatin1(bytes: string): string | undefined {
+  if (!beyondAscii.test(bytes)) return bytes;
+  try {
+    return decoder.decode(Buffer.from(bytes, 'latin1'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The type and subtype of a body in lower case. Empty if there is none, or if the character set is not UTF-8. */
+export function mediaTypeOf(contentType: string | null | undefined): string {
+  try {
+    const { essence, params } = new MIMEType(contentType ?? '');
+    return ['utf-8', 'utf8', 'us-ascii'].includes(params.get('charset')?.toLowerCase() ?? 'utf-8')
+      ? essence
+      : '';
+  } catch {
+    return '';
+  }
+}
+
+export function refusedRow(error: string): CheckedRow {
+  return { kind: 'bad', field: 'row', error };
+}
+
+export function tooLongRow({ rowBytes }: Pick<ImportLimits, 'rowBytes'>): string {
+  return `expected a row of at most ${rowBytes} bytes`;
+}
+
+export function tooLarge(most: number): Problem {
+  return problem(413, `Expected at most ${most} bytes in one body: split it over several requests.`);
+}
+
+function tooManyRows({ rows }: Pick<ImportLimits, 'rows'>): Problem {
+  return problem(413, `Expected at most ${rows} rows in one body: send those that follow in other requests.`);
+}
