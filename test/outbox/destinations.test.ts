@@ -179,7 +179,7 @@ describe('Storage Queue', () => {
   test('a connection that swallows everything ends the round after one timeout, and the next round goes through', async () => {
     await using proxy = await throughBlackHole(inject('azurite'));
     const behind = QueueServiceClient.fromConnectionString(proxy.connectionString).getQueueClient(queue.name);
-    const send = storageQueueDestination(behind, { timeoutMs: 300 });
+    const send = storageQueueDestination(behind, { timeoutMs: 1_000 });
     const many = Array.from({ length: 100 }, (_, n) => message(`m${n}`, [{ n }, { n }], 'work-items'));
     proxy.swallow(true);
     const results = await send(many);
