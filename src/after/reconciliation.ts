@@ -66,7 +66,7 @@ export function reconciliationStage(parts: LookUpParts): Stage {
       if (seen.kind === 'notFound' && mayLag(invoice))
         throw new NotYet('the provider finds no payment, but its search may lag');
       assertHeld();
-      return await recordLookUp(parts, invoice, seen, assertHeld);
+      return recordLookUp(parts, invoice, seen, assertHeld);
     },
   });
 
