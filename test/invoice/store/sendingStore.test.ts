@@ -13,7 +13,11 @@ const message = (id: string, notBefore?: number) =>
 const stored = [message('b1'), message('now'), message('later', 60_000)];
 const nothing: Writes = { patches: [], messages: [] };
 const claiming = { shard: '00', batchId: 'b1', invoices: [], fence: { lockKey: 'k', token: 1 } };
-const aClaim = (): ClaimRequest<Writes> => ({ ...claiming, plan: () => nothing, assertHeld() {} });
+const aClaim = (assertHeld = () => {}): ClaimRequest<Writes> => ({
+  ...claiming,
+  plan: () => nothing,
+  assertHeld,
+});
 
 /** A store whose writes store `messages`, and what it sends of them. */
 function sending({
@@ -66,4 +70,13 @@ test('a claim says why the order of its payments could not be sent', async () =>
   });
   const other = await sending({ messages: [message('now')], decision: retry }).store.claim(aClaim());
   expect(other).not.toHaveProperty('unsent');
+});
+
+test('a claim whose lease is lost meanwhile leaves the order of its payments to the sweeper', async () => {
+  const { store, sent } = sending();
+  const lost = () => {
+    throw new Error('the lease is lost');
+  };
+  expect(await store.claim(aClaim(lost))).not.toHaveProperty('unsent');
+  expect(sent).toEqual(['now']);
 });
