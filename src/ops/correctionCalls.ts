@@ -7,7 +7,7 @@ import { dueAtSchema, paymentMethodSchema } from '../intake/checkInvoice.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { invoiceDetailAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
-import { optionalReasonBody, reasonBody } from './fields.ts';
+import { optionalReasonBody, reasonBody, reasonSchema } from './fields.ts';
 import type { OpsResponse } from './http.ts';
 import { invoiceDetail } from './invoiceView.ts';
 import { conflict, notFound, unavailable } from './requests.ts';
@@ -30,13 +30,13 @@ export const correctionCalls = {
     route: 'ops/invoices/{id}',
     tag: 'Invoices',
     summary: 'Moves the due date of a pending invoice',
-    body: z.strictObject({ dueAt: dueAtSchema }),
+    body: z.strictObject({ dueAt: dueAtSchema, reason: reasonSchema.exactOptional() }),
     answer: { json: invoiceDetailAnswer },
     problems: [404, 409],
-    async handle({ id, caller, body: { dueAt }, record }, parts) {
+    async handle({ id, caller, body: { dueAt, reason }, record }, parts) {
       const moved = await moveDueDate(parts.corrections, id, { actor: caller.actor, dueAt });
       if (moved.kind !== 'moved') return whyNotMoved(id, moved);
-      await record(id, { from: moved.before, to: dueAt });
+      await record(id, { from: moved.before, to: dueAt, reason: reason ?? null });
       return { jsonBody: invoiceDetail(moved.invoice) };
     },
   }),

@@ -95,7 +95,7 @@ export const invoiceCalls = {
       const { refund, created } = requested;
       const { id: refundId, amountMinor, status } = refund;
       if (created) await record(id, { refundId, amountMinor, reason: body.reason, idempotencyKey });
-      return { jsonBody: { refundId, status } };
+      return { jsonBody: { refundId, status, amountMinor } };
     },
   }),
   settleRefund: call({

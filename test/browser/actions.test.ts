@@ -156,7 +156,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   test('void an invoice: the reason is required, Cancel changes nothing', async () => {
     await watched.view('/invoices/INV-2026-0053');
     await press('Void…');
-    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Cancel');
+    await expect.poll(() => page.evaluate('document.activeElement.labels?.[0]?.textContent')).toBe('Reason');
     await confirm('Void');
     await dialog().getByText('Say why').waitFor();
     await confirm('Cancel');
@@ -431,12 +431,12 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Void…');
   });
 
-  test('a new invoice appears without a reload, and Paused stops that', async () => {
+  test('a new invoice appears without a reload, and not while updates are off', async () => {
     await watched.view('/invoices?customer=cus_New');
     await page.getByText('No invoice matches these filters.').waitFor();
     // The page looks once more when it stops.
     const lastLook = page.waitForResponse(/ops\/invoices\?/);
-    await press('Live');
+    await press('Updates: on');
     await lastLook;
     const body = [
       {
@@ -449,7 +449,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     ];
     await dashboard.ops('invoices', { method: 'POST', body });
     expect(await page.getByRole('link', { name: 'INV-NEW' }).count()).toBe(0);
-    await press('Paused');
+    await press('Updates: off');
     await page.getByRole('link', { name: 'INV-NEW' }).waitFor();
   });
 
@@ -493,7 +493,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
         await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
         await looked;
         await confirm('Refund');
-        await said(/A refund of 24000 JPY is ordered/);
+        await said(/A refund of 24,000 JPY is ordered/);
         expect(keys).toHaveLength(2);
         expect(new Set(keys).size).toBe(1);
         expect(await invoice('INV-2026-0051')).toMatchObject({ reversals: { refundedMinor } });

@@ -68,7 +68,7 @@ describe('times', () => {
   });
 });
 
-test('looks come every 5 s while work moves, sooner at its beginning, else every 30 s; failures double that', () => {
+test('looks come every 5 s while work moves, sooner at its beginning, else every 30 s; failures double 5 s', () => {
   expect([0, 1, 2, 3, 1_000].map((looks) => nextPollMs(true, 0, looks))).toEqual([
     1_000, 2_000, 4_000, 5_000, 5_000,
   ]);
@@ -76,6 +76,7 @@ test('looks come every 5 s while work moves, sooner at its beginning, else every
   expect([1, 2, 3, 4, 9].map((failures) => nextPollMs(true, failures))).toEqual([
     10_000, 20_000, 40_000, 60_000, 60_000,
   ]);
+  expect([1, 2, 9].map((failures) => nextPollMs(false, failures))).toEqual([10_000, 20_000, 60_000]);
 });
 
 describe('a file to import', () => {

@@ -13,7 +13,7 @@ import { signedOut } from './signedOut.ts';
 
 type State =
   | { kind: 'asking' }
-  | { kind: 'signedOut' }
+  | { kind: 'signedOut'; why: string }
   | { kind: 'failed'; error: unknown }
   | { kind: 'signedIn'; me: MeAnswer };
 
@@ -28,19 +28,19 @@ export function App() {
     } catch (error) {
       setState(
         error instanceof CallFailed && error.status === 401
-          ? { kind: 'signedOut' }
+          ? { kind: 'signedOut', why: '' }
           : { kind: 'failed', error },
       );
     }
   }, []);
   useEffect(() => void enter(), [enter]);
-  useEffect(() => signedOut(() => setState({ kind: 'signedOut' })), []);
+  useEffect(() => signedOut((why) => setState({ kind: 'signedOut', why })), []);
 
   switch (state.kind) {
     case 'asking':
       return null;
     case 'signedOut':
-      return <SignIn enter={enter} />;
+      return <SignIn enter={enter} why={state.why} />;
     case 'failed':
       return (
         <main>

@@ -71,7 +71,8 @@ async function send(path: string, { method = 'GET', body, text, headers, signal 
     throw new CallFailed(0, 'The app does not answer. Check the connection.', [], { cause });
   }
   if (response.ok) return response;
-  if (response.type === 'opaqueredirect' || response.status === 401) tellSignedOut();
+  if (response.type === 'opaqueredirect' || response.status === 401)
+    tellSignedOut(key === undefined ? '' : 'The app no longer accepts your key.');
   if (response.type === 'opaqueredirect') throw new CallFailed(401, 'You are signed out.');
   throw await failureOf(response);
 }

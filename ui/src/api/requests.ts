@@ -55,9 +55,9 @@ export const api = {
     call(invoiceDetailAnswer, `${one('invoices', id)}/retry`, post(body)),
   void: (id: string, reason: string) =>
     call(invoiceDetailAnswer, `${one('invoices', id)}/void`, post({ reason })),
-  moveDueDate: (id: string, dueAt: string) =>
-    call(invoiceDetailAnswer, one('invoices', id), { method: 'PATCH', body: { dueAt } }),
-  refund: (id: string, body: { reason: string; amountMinor?: number }, key: string) =>
+  moveDueDate: (id: string, body: { dueAt: string; reason?: string }) =>
+    call(invoiceDetailAnswer, one('invoices', id), { method: 'PATCH', body }),
+  refund: (id: string, body: { reason: string; amountMinor: number }, key: string) =>
     call(refundAnswer, `${one('invoices', id)}/refund`, postOnce(body, key)),
   settleRefund: (
     id: string,

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
+import { CallFailed } from '../api/call.ts';
 import { counted, countText } from '../format/amountText.ts';
 import { type SplitFile, splitFile } from '../format/splitFile.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
 import { DropFile } from '../parts/DropFile.tsx';
-import { failureText } from '../parts/Failure.tsx';
+import { FieldErrors, failureText } from '../parts/Failure.tsx';
 import { ImportResult } from '../parts/ImportResult.tsx';
 import { importParts, noProgress, type Progress, rowsPerPart } from '../parts/importParts.ts';
 import { Page } from '../parts/Page.tsx';
@@ -13,7 +14,7 @@ const header = 'id,customerId,amount,currency,dueAt,paymentMethod,description';
 type State =
   | { kind: 'empty'; failure?: string }
   | { kind: 'chosen'; name: string; file: SplitFile }
-  | { kind: 'sending' | 'done'; name: string; file: SplitFile; progress: Progress; failure?: string };
+  | { kind: 'sending' | 'done'; name: string; file: SplitFile; progress: Progress; failure?: unknown };
 
 /** Stores the invoices of a file. Sending a file again is safe. */
 export function Import() {
@@ -37,7 +38,7 @@ export function Import() {
       }
       setState({ kind: 'done', name, file, progress: latest });
     } catch (error) {
-      setState({ kind: 'done', name, file, progress: latest, failure: failureText(error) });
+      setState({ kind: 'done', name, file, progress: latest, failure: error });
     }
   }
 
@@ -71,10 +72,18 @@ export function Import() {
           </p>
           {state.kind === 'done' && state.failure !== undefined && (
             <div class="failure" role="alert">
-              <p>{state.failure} What was stored stays. Send the file again: it goes on with the rest.</p>
-              <button type="button" onClick={() => void send(state.name, state.file)}>
-                Send again
-              </button>
+              <p>
+                {failureText(state.failure)} What was stored stays.{' '}
+                {mayHelp(state.failure)
+                  ? 'Send the file again: it goes on with the rest.'
+                  : 'Sending it again would fail again: put the file right, then choose it once more.'}
+              </p>
+              <FieldErrors error={state.failure} />
+              {mayHelp(state.failure) && (
+                <button type="button" onClick={() => void send(state.name, state.file)}>
+                  Send again
+                </button>
+              )}
             </div>
           )}
           <ImportResult progress={state.progress} type={state.file.type} done={state.kind === 'done'} />
@@ -82,6 +91,12 @@ export function Import() {
       )}
     </Page>
   );
+}
+
+/** True if the same file may be taken the next time: the app did not answer, is busy, or had a fault. */
+function mayHelp(error: unknown): boolean {
+  if (!(error instanceof CallFailed)) return false;
+  return error.status === 0 || error.status === 429 || error.status >= 500;
 }
 
 function Format() {

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { RunAnswer } from '../../../src/ops/answers/runAnswers.ts';
 import { CallFailed } from '../api/call.ts';
 import { api } from '../api/requests.ts';
@@ -41,12 +41,17 @@ const order: readonly Group['status'][] = [
 /** Groups that a resumed run does again. */
 const unfinished: readonly Group['status'][] = ['lost', 'failed', 'partial', 'skipped', 'pending', 'running'];
 
+/** The record of a run that was started is there within this time. */
+const appearsWithinMs = 60_000;
+
 /** One run, group by group. */
 export function RunPage({ id }: { id: string }) {
+  const opened = useRef(Date.now());
   const look = usePolled({
     name: `run ${id}`,
     load: () => recordOf(id),
-    isBusy: (found) => found === 'not there' || found.status === 'running',
+    isBusy: (found) =>
+      found === 'not there' ? Date.now() - opened.current < appearsWithinMs : found.status === 'running',
   });
   const [open, setOpen] = useState<'cancel' | 'resume'>();
   const run = look.data === 'not there' ? undefined : look.data;

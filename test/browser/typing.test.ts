@@ -1,0 +1,254 @@
+import type { Browser, Page, Route } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type DashboardStack, dashboardStack } from './support/dashboardStack.ts';
+import { hasBrowser, openBrowser } from './support/openBrowser.ts';
+import { seed } from './support/seed.ts';
+import { type WatchedPage, watchedPage } from './support/watchedPage.ts';
+
+/** The dashboard under the hands of a person: keys one by one, two tabs, answers that are lost. */
+describe.skipIf(!hasBrowser())('the dashboard, typed into', { timeout: 90_000 }, () => {
+  const stack = new AsyncDisposableStack();
+  let dashboard: DashboardStack;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    dashboard = stack.use(await dashboardStack());
+    await seed(dashboard, { history: false });
+    browser = await openBrowser();
+    stack.defer(() => browser.close());
+  }, 240_000);
+  afterAll(() => stack.disposeAsync());
+  beforeEach(async () => {
+    watched = await watchedPage(browser, dashboard);
+    ({ page } = watched);
+    return () => watched[Symbol.asyncDispose]();
+  });
+
+  const press = (name: string | RegExp) => page.getByRole('button', { name }).first().click();
+  const dialog = () => page.getByRole('dialog');
+  const confirm = (name: string | RegExp) => dialog().getByRole('button', { name }).click();
+  const said = (text: string | RegExp) => page.getByRole('status').getByText(text).waitFor();
+  const focused = () => page.evaluate('document.activeElement.name || document.activeElement.tagName');
+
+  async function type(label: string, text: string): Promise<void> {
+    await page.getByLabel(label, { exact: true }).focus();
+    await page.keyboard.type(text);
+  }
+  async function invoice(id: string): Promise<Record<string, unknown>> {
+    return (await (await dashboard.ops(`invoices/${id}`)).json()) as Record<string, unknown>;
+  }
+  async function importInvoices(ids: readonly string[], rest: Record<string, unknown>): Promise<void> {
+    const body = ids.map((id) => ({
+      id,
+      customerId: 'cus_Typed',
+      amountMinor: 1_000,
+      currency: 'EUR',
+      dueAt: '2099-01-01T00:00:00Z',
+      paymentMethod: 'pm_card_visa',
+      ...rest,
+    }));
+    expect((await dashboard.ops('invoices', { method: 'POST', body })).ok).toBe(true);
+  }
+  /** Opens a dialog, which has the focus then. */
+  async function open(name: string): Promise<void> {
+    await press(name);
+    await expect.poll(() => page.evaluate('document.activeElement.closest("dialog") !== null')).toBe(true);
+  }
+  /** Makes the page look again, as it does when its tab is looked at. */
+  async function looksAgain(answer: RegExp): Promise<void> {
+    const looked = page.waitForResponse(answer);
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await looked;
+  }
+
+  describe('a selection', () => {
+    test('of everything that matches ends with the first row that is unticked: that row is not voided', async () => {
+      const ids = Array.from({ length: 103 }, (_, n) => `INV-ALL-${String(n).padStart(3, '0')}`);
+      await importInvoices(ids, { customerId: 'cus_All' });
+      await watched.view('/invoices?status=pending&customer=cus_All');
+      await page.getByLabel('Select all on this page').check();
+      await page.getByText('100 invoices selected: 1,000.00 EUR').waitFor();
+      await press('Select all that match');
+      await page.getByText('Every invoice that matches is selected, on all pages.').waitFor();
+      const boxes = page.getByRole('checkbox', { name: /^Select INV-ALL/ });
+      const kept = [0, 1, 2].map((n) => boxes.nth(n));
+      const keptIds = await Promise.all(
+        kept.map(async (box) => (await box.getAttribute('aria-label'))?.slice('Select '.length) ?? ''),
+      );
+      for (const box of kept) await box.uncheck();
+      await page.getByText('97 invoices selected: 970.00 EUR').waitFor();
+      await open('Void…');
+      await dialog().getByRole('heading', { name: 'Void 97 invoices (970.00 EUR)?' }).waitFor();
+      await page.keyboard.type('imported twice');
+      await page.keyboard.press('Enter');
+      await said('97 invoices voided.');
+      for (const id of keptIds) expect(await invoice(id)).toMatchObject({ status: 'pending' });
+    });
+
+    test('of everything that matches holds the rows that come meanwhile', async () => {
+      await importInvoices(
+        Array.from({ length: 101 }, (_, n) => `INV-MORE-${n}`),
+        { customerId: 'cus_More' },
+      );
+      await watched.view('/invoices?status=pending&customer=cus_More');
+      await page.getByLabel('Select INV-MORE-').first().check();
+      await press('Select all that match');
+      await expect
+        .poll(() => page.getByRole('checkbox', { name: /^Select INV-MORE/, checked: true }).count())
+        .toBe(100);
+    });
+  });
+
+  describe('a filter', () => {
+    test.each([
+      ['/invoices', 'Due from', 'dueAfter'],
+      ['/report', 'From', 'from'],
+      ['/audit', 'Day', 'day'],
+    ])('of a date on %s: typed by keys, applied at Enter, the focus stays', async (path, label, name) => {
+      const refused: string[] = [];
+      page.on('response', (response) => {
+        if (response.status() >= 400) refused.push(response.url());
+      });
+      await watched.view(path);
+      await type(label, '01012026');
+      expect(page.url()).not.toContain('0002');
+      await page.keyboard.press('Enter');
+      await expect.poll(() => page.url()).toContain(`${name}=2026-01-01`);
+      expect(await focused()).toBe(name);
+      expect(refused).toEqual([]);
+    });
+
+    test('of a date applies when it is left, too, and an unfinished year does not', async () => {
+      await watched.view('/invoices');
+      await type('Due from', '0101202');
+      await page.getByLabel('Customer').focus();
+      expect(page.url()).not.toContain('dueAfter');
+      await type('Due from', '01012026');
+      await page.getByLabel('Customer').focus();
+      await expect.poll(() => page.url()).toContain('dueAfter=2026-01-01');
+    });
+
+    test('of a text keeps what is typed while the list is looked at again', async () => {
+      await watched.view('/invoices?status=parked');
+      await type('Customer', 'cus_Harbor');
+      await looksAgain(/ops\/invoices\?/);
+      await page.keyboard.type('Street');
+      await looksAgain(/ops\/invoices\?/);
+      await page.keyboard.type('Dental');
+      expect(page.url()).not.toContain('customer');
+      await page.keyboard.press('Enter');
+      await page.getByRole('link', { name: 'INV-2026-0043' }).waitFor();
+      expect(page.url()).toContain('customer=cus_HarborStreetDental');
+      expect(await focused()).toBe('customer');
+    });
+
+    test('shows what the URL says after a step back', async () => {
+      await watched.view('/invoices?status=parked');
+      await type('Customer', 'cus_RioVerdeCoffee\n');
+      await expect.poll(() => page.url()).toContain('customer=');
+      await page.goBack();
+      await expect.poll(() => page.getByLabel('Customer').inputValue()).toBe('');
+    });
+  });
+
+  test('the next page of a list puts the focus on its heading', async () => {
+    await importInvoices(
+      Array.from({ length: 101 }, (_, n) => `INV-PAGE-${n}`),
+      { customerId: 'cus_Page' },
+    );
+    await watched.view('/invoices?customer=cus_Page');
+    await press('Next');
+    await page.getByText('1 on this page').waitFor();
+    expect(await focused()).toBe('H1');
+  });
+
+  test('a full refund of which somebody has refunded a part meanwhile is refused, not made smaller', async () => {
+    await watched.view('/invoices/INV-2026-0050');
+    await open('Refund…');
+    const key = 'a refund in another tab';
+    const body = { amountMinor: 10_000, reason: 'a visit less' };
+    expect((await dashboard.ops('invoices/INV-2026-0050/refund', { method: 'POST', body, key })).status).toBe(
+      202,
+    );
+    await dialog().getByLabel('Reason').focus();
+    await page.keyboard.type('all of it');
+    await page.keyboard.press('Enter');
+    await dialog().getByText('15502 is left').waitFor();
+    expect(await invoice('INV-2026-0050')).toMatchObject({ reversals: { refundedMinor: 10_000 } });
+  });
+
+  test('a due date in the past says that it is charged at the next run, and asks why', async () => {
+    await importInvoices(['INV-PAST'], {});
+    await watched.view('/invoices/INV-PAST');
+    await open('Due date…');
+    await page.keyboard.type('01012026');
+    await dialog().getByText('This time is in the past: the invoice is charged at the next run.').waitFor();
+    await confirm('Move');
+    await dialog().getByText('Say why').waitFor();
+    await dialog().getByLabel('Reason').focus();
+    await page.keyboard.type('the customer asked for it\n');
+    await said('The due date of INV-PAST is moved.');
+    const { records } = (await (await dashboard.ops('audit')).json()) as { records: unknown[] };
+    expect(records[0]).toMatchObject({
+      action: 'move due date',
+      detail: { reason: 'the customer asked for it' },
+    });
+  });
+
+  test('a refusal names the fields in the dialog', async () => {
+    await watched.view('/invoices/INV-2026-0044');
+    await open('Retry…');
+    await page.keyboard.type('her new card');
+    await confirm('Retry');
+    await expect.poll(() => dialog().textContent(), { timeout: 5_000 }).toContain('paymentMethod');
+  });
+
+  test('the key is forgotten in all tabs: none gives it back', async () => {
+    await using stranger = await watchedPage(browser, dashboard, { signedOut: true });
+    await stranger.view('/leases');
+    await stranger.page.getByLabel('Function key').focus();
+    await stranger.page.keyboard.type('key-of-the-browser-tests\n');
+    await stranger.page.getByRole('heading', { name: 'Leases' }).waitFor();
+    const other = await stranger.page.context().newPage();
+    await other.goto(`${dashboard.address}/api/ops/ui/runs`);
+    await other.getByRole('heading', { name: 'Runs' }).waitFor();
+    await stranger.page.getByRole('button', { name: 'Forget key' }).click();
+    await other.getByText('The key was forgotten in another tab.').waitFor();
+    await stranger.page.reload();
+    await stranger.page.getByLabel('Function key').waitFor();
+  });
+
+  test('an app that is away is asked as soon as the connection is back', async () => {
+    const away = (route: Route) => route.abort('connectionreset');
+    await watched.view('/invoices?status=parked');
+    await page.route('**/api/ops/invoices?*', away);
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await page.getByText('The app does not answer.').first().waitFor();
+    await page.unroute('**/api/ops/invoices?*', away);
+    await page.evaluate("dispatchEvent(new Event('online'))");
+    await expect.poll(() => page.getByText('The app does not answer.').count()).toBe(0);
+  });
+
+  test('an address that nobody can read shows a page, not a blank one', async () => {
+    await watched.view('/');
+    await page.evaluate(`{
+      history.pushState(null, '', '/api/ops/ui/invoices/%E0%A4%A');
+      dispatchEvent(new PopStateEvent('popstate'));
+    }`);
+    await page.getByText('There is no invoice with this id').waitFor();
+  });
+
+  test('a file with a wrong header is not to be sent again', async () => {
+    await watched.view('/import');
+    await page.locator('input[type=file]').setInputFiles({
+      name: 'wrong.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from('number,customer\n1,cus_Rio\n'),
+    });
+    await press('Import 1 row');
+    await page.getByText('put the file right, then choose it once more').waitFor();
+    expect(await page.getByRole('button', { name: 'Send again' }).count()).toBe(0);
+  });
+});
