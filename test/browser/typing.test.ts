@@ -220,15 +220,59 @@ describe.skipIf(!hasBrowser())('the dashboard, typed into', { timeout: 90_000 },
     await stranger.page.getByLabel('Function key').waitFor();
   });
 
+  describe('the state', () => {
+    /** Lets the overview say that nothing needs a person. */
+    async function calmDay(): Promise<void> {
+      await page.route('**/api/ops/overview', async (route) => {
+        const answer = await route.fetch();
+        await route.fulfill({ json: { ...((await answer.json()) as object), attention: [] } });
+      });
+    }
+
+    test('is on every page: a pause with its reason, and no run can be started', async () => {
+      await calmDay();
+      await watched.view('/');
+      await page.getByText('Nothing needs you.').waitFor();
+      await open('Pause…');
+      await page.getByLabel('Reason').focus();
+      await page.keyboard.type('the bank asked us to\n');
+      await page.getByText('Payments are paused by function key').waitFor();
+      expect(await page.getByText('Nothing needs you.').count()).toBe(0);
+      for (const path of ['/runs', '/invoices', '/report', '/runbook', '/']) {
+        await watched.view(path);
+        await page.getByText('the bank asked us to').waitFor();
+      }
+      const start = page.getByRole('button', { name: 'Start run…' }).first();
+      expect(await start.getAttribute('title')).toContain('Payments are paused');
+      await importInvoices(['INV-WAITS'], { dueAt: '2026-01-01T00:00:00Z' });
+      await watched.view('/invoices/INV-WAITS');
+      await page.getByText('It is due. Payments are paused: it is charged once they go on.').waitFor();
+      await open('Resume…');
+      await confirm('Resume');
+      await said('Payments go on');
+      await expect.poll(() => page.getByText('the bank asked us to').count()).toBe(0);
+    });
+
+    test('is on every page: an app that does not answer, and nothing says that all is well', async () => {
+      await calmDay();
+      await watched.view('/');
+      await page.getByText('Nothing needs you.').waitFor();
+      await page.route('**/api/ops/{pause,overview}', (route) => route.abort('connectionreset'));
+      await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+      await page.getByText('The app has not answered since').waitFor();
+      expect(await page.getByText('Nothing needs you.').count()).toBe(0);
+    });
+  });
+
   test('an app that is away is asked as soon as the connection is back', async () => {
     const away = (route: Route) => route.abort('connectionreset');
     await watched.view('/invoices?status=parked');
     await page.route('**/api/ops/invoices?*', away);
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
-    await page.getByText('The app does not answer.').first().waitFor();
+    await page.getByText(/^As of /).waitFor();
     await page.unroute('**/api/ops/invoices?*', away);
     await page.evaluate("dispatchEvent(new Event('online'))");
-    await expect.poll(() => page.getByText('The app does not answer.').count()).toBe(0);
+    await expect.poll(() => page.getByText(/^As of /).count()).toBe(0);
   });
 
   test('an address that nobody can read shows a page, not a blank one', async () => {

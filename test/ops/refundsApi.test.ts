@@ -97,7 +97,10 @@ describe('POST ops/invoices/{id}/refund', () => {
     answers.push(await refund('refund-again', body));
     const refundId = refundIdOf('refund-again', 'key-1');
     for (const answer of answers) {
-      expect([answer.status, bodyOf(answer)]).toEqual([202, { refundId, status: 'requested', amountMinor: 1_000 }]);
+      expect([answer.status, bodyOf(answer)]).toEqual([
+        202,
+        { refundId, status: 'requested', amountMinor: 1_000 },
+      ]);
     }
     expect(await shown('refund-again')).toMatchObject({ reversals: { refundedMinor: 1_000 } });
     expect(await outboxOf('refund-again')).toHaveLength(1);

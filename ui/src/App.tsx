@@ -8,6 +8,7 @@ import { Session } from './hooks/session.ts';
 import { SignIn } from './pages/SignIn.tsx';
 import { Announcements } from './parts/Announcements.tsx';
 import { Failure } from './parts/Failure.tsx';
+import { StateBanner } from './parts/StateBanner.tsx';
 import { Routes } from './Routes.tsx';
 import { signedOut } from './signedOut.ts';
 
@@ -56,7 +57,9 @@ export function App() {
               Skip to the page
             </a>
             <Header live={live} setLive={setLive} />
-            <Routes />
+            <StateBanner>
+              <Routes />
+            </StateBanner>
             <Announcements />
           </Live.Provider>
         </Session.Provider>

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { type ProblemAnswer, problemAnswer } from '../../../src/ops/answers/common.ts';
 import { tellSignedOut } from '../signedOut.ts';
+import { tellAnswered } from './away.ts';
 import { apiBase } from './base.ts';
 import { readKey } from './key.ts';
 
@@ -68,8 +69,10 @@ async function send(path: string, { method = 'GET', body, text, headers, signal 
     });
   } catch (cause) {
     if (signal?.aborted === true) throw cause;
+    tellAnswered(false);
     throw new CallFailed(0, 'The app does not answer. Check the connection.', [], { cause });
   }
+  tellAnswered(true);
   if (response.ok) return response;
   if (response.type === 'opaqueredirect' || response.status === 401)
     tellSignedOut(key === undefined ? '' : 'The app no longer accepts your key.');

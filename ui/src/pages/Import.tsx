@@ -1,7 +1,8 @@
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import { CallFailed } from '../api/call.ts';
 import { counted, countText } from '../format/amountText.ts';
 import { type SplitFile, splitFile } from '../format/splitFile.ts';
+import { State } from '../hooks/state.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
 import { DropFile } from '../parts/DropFile.tsx';
 import { FieldErrors, failureText } from '../parts/Failure.tsx';
@@ -11,14 +12,15 @@ import { Page } from '../parts/Page.tsx';
 
 const header = 'id,customerId,amount,currency,dueAt,paymentMethod,description';
 
-type State =
+type Progressed =
   | { kind: 'empty'; failure?: string }
   | { kind: 'chosen'; name: string; file: SplitFile }
   | { kind: 'sending' | 'done'; name: string; file: SplitFile; progress: Progress; failure?: unknown };
 
 /** Stores the invoices of a file. Sending a file again is safe. */
 export function Import() {
-  const [state, setState] = useState<State>({ kind: 'empty' });
+  const { pause } = useContext(State);
+  const [state, setState] = useState<Progressed>({ kind: 'empty' });
 
   async function choose(chosen: File): Promise<void> {
     try {
@@ -55,7 +57,8 @@ export function Import() {
         <section class="chosen" aria-label="Chosen file">
           <p>
             <strong>{state.name}</strong>: {counted(state.file.rows, 'row')}. Invoices that are due are
-            charged soon after. A row that is stored already changes nothing.
+            charged {pause ? 'once payments go on' : 'soon after'}. A row that is stored already changes
+            nothing.
           </p>
           <ActionButton
             label={`Import ${counted(state.file.rows, 'row')}`}

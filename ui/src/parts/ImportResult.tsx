@@ -1,10 +1,8 @@
-import { useState } from 'preact/hooks';
 import { csvLine } from '../../../src/platform/csv.ts';
 import { countText } from '../format/amountText.ts';
-import { ActionButton } from './ActionButton.tsx';
 import type { Progress } from './importParts.ts';
 import { Link } from './Link.tsx';
-import { StartRunDialog } from './StartRunDialog.tsx';
+import { StartRunButton } from './StartRunDialog.tsx';
 import { type Column, Table } from './Table.tsx';
 
 type Rejected = Progress['rejected'][number];
@@ -22,7 +20,6 @@ export function ImportResult({
   type: 'text/csv' | 'application/json';
   done: boolean;
 }) {
-  const [starting, setStarting] = useState(false);
   return (
     <>
       <ul class="figures" aria-label="Rows by what became of them">
@@ -50,7 +47,7 @@ export function ImportResult({
           <Link to="/" class="button">
             Watch them being paid
           </Link>
-          <ActionButton label="Start run…" onClick={() => setStarting(true)} />
+          <StartRunButton />
           {rejected.length > 0 && (
             <button type="button" onClick={() => save(rejected, type)}>
               Rejected rows as CSV
@@ -76,7 +73,6 @@ export function ImportResult({
           )}
         </>
       )}
-      {starting && <StartRunDialog close={() => setStarting(false)} />}
     </>
   );
 }
