@@ -37,7 +37,7 @@ export const correctionCalls = {
       const moved = await moveDueDate(parts.corrections, id, { actor: caller.actor, dueAt });
       if (moved.kind !== 'moved') return whyNotMoved(id, moved);
       await record(id, { from: moved.before, to: dueAt, reason: reason ?? null });
-      return { jsonBody: invoiceDetail(moved.invoice) };
+      return { jsonBody: invoiceDetail(moved.invoice, parts.instance.clock) };
     },
   }),
   retryInvoice: call({
@@ -45,7 +45,7 @@ export const correctionCalls = {
     audit: 'retry invoice',
     route: 'ops/invoices/{id}/retry',
     tag: 'Invoices',
-    summary: 'Puts a parked or declined invoice back to pending, due now',
+    summary: 'Puts an invoice that is parked, declined or waits for a later try back to pending, due now',
     body: retryBody,
     mayBeEmpty: true,
     answer: { json: invoiceDetailAnswer },
@@ -67,7 +67,7 @@ export const correctionCalls = {
       if (retried.kind !== 'retried') return whyNotRetried(id, retried);
       const { from, invoice } = retried;
       await record(id, { from, keyNumber: invoice.payment.keyNumber, ...detail });
-      return { jsonBody: invoiceDetail(invoice) };
+      return { jsonBody: invoiceDetail(invoice, parts.instance.clock) };
     },
   }),
   voidInvoice: call({
@@ -85,7 +85,7 @@ export const correctionCalls = {
         // The first answer may have been lost before it was recorded here.
         const { from, repeated } = result;
         await record(id, { reason, outcome: 'voided', ...(repeated ? { repeated } : { from }) });
-        return { jsonBody: invoiceDetail(result.invoice) };
+        return { jsonBody: invoiceDetail(result.invoice, parts.instance.clock) };
       }
       if (result.kind === 'recorded') {
         const { from, status, paymentId } = result;

@@ -180,7 +180,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   test('an action that the state does not allow says why', async () => {
     await watched.view('/invoices/INV-2026-0051');
     const retry = page.getByRole('button', { name: 'Retry…' });
-    expect(await retry.getAttribute('title')).toContain('only parked and declined invoices are retried');
+    expect(await retry.getAttribute('title')).toContain('It is paid: there is nothing to retry.');
     await retry.click({ force: true });
     expect(await dialog().count()).toBe(0);
   });

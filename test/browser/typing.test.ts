@@ -2,7 +2,7 @@ import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type DashboardStack, dashboardStack } from './support/dashboardStack.ts';
 import { hasBrowser, openBrowser } from './support/openBrowser.ts';
-import { seed } from './support/seed.ts';
+import { seed, untilStatus } from './support/seed.ts';
 import { type WatchedPage, watchedPage } from './support/watchedPage.ts';
 
 /** The dashboard under the hands of a person: keys one by one, two tabs, answers that are lost. */
@@ -218,6 +218,30 @@ describe.skipIf(!hasBrowser())('the dashboard, typed into', { timeout: 90_000 },
     await other.getByText('The key was forgotten in another tab.').waitFor();
     await stranger.page.reload();
     await stranger.page.getByLabel('Function key').waitFor();
+  });
+
+  test('an invoice that was declined softly is paid at once with another card', async () => {
+    await watched.view('/invoices/INV-2026-0048');
+    await page.getByText('It is tried again by itself').waitFor();
+    await open('Retry…');
+    await page.keyboard.type('pm_card_visa');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('she gives another card\n');
+    await said('INV-2026-0048 is due again');
+    const run = { job: 'process-invoices' };
+    await dashboard.ops('runs', { method: 'POST', body: run, key: 'after the other card' });
+    await untilStatus(dashboard, 'INV-2026-0048', 'paid');
+    const { timeline } = await invoice('INV-2026-0048');
+    expect(timeline).toContainEqual(
+      expect.objectContaining({ what: 'retried', from: 'pending', paymentMethod: 'pm_card_visa' }),
+    );
+  });
+
+  test('an invoice that is not due says what to do instead of a retry', async () => {
+    await importInvoices(['INV-LATER'], {});
+    await watched.view('/invoices/INV-LATER');
+    const retry = page.getByRole('button', { name: 'Retry…' });
+    expect(await retry.getAttribute('title')).toBe('It is not due yet: move its due date instead.');
   });
 
   describe('the state', () => {
