@@ -212,7 +212,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await page.getByLabel('Select INV-TWICE-').first().check();
     await press('Select all that match');
     await press('Void…');
-    await dialog().getByRole('heading', { name: 'Void 120 invoices?' }).waitFor();
+    await dialog().getByRole('heading', { name: 'Void 120 invoices (1,200.00 EUR)?' }).waitFor();
     await dialog().getByLabel('Reason').fill('this file was imported twice');
     await dialog().getByLabel('Type 120').fill('120');
     await confirm('Void');
@@ -223,10 +223,14 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   });
 
   test('preview a run, and start one; one that has ended cannot be cancelled', async () => {
+    const due = { id: 'INV-PREVIEW', customerId: 'cus_1', amountMinor: 77_777, currency: 'CHF' };
+    const body = [{ ...due, dueAt: '2026-01-01T00:00:00Z', paymentMethod: 'pm_card_visa' }];
+    await dashboard.ops('invoices', { method: 'POST', body });
     await watched.view('/runs');
     await press('Preview…');
     await confirm('Preview');
     await page.getByText('Would claim').waitFor();
+    await page.getByText('777.77 CHF').waitFor();
     await watched.view('/');
     await press('Start run…');
     await confirm('Start run');

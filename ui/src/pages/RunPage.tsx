@@ -1,8 +1,9 @@
 import { useRef, useState } from 'preact/hooks';
+import { splitCounts } from '../../../src/invoice/amountCounts.ts';
 import type { RunAnswer } from '../../../src/ops/answers/runAnswers.ts';
 import { CallFailed } from '../api/call.ts';
 import { api } from '../api/requests.ts';
-import { countText } from '../format/amountText.ts';
+import { countText, sumsText } from '../format/amountText.ts';
 import { go } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
@@ -106,6 +107,7 @@ async function recordOf(id: string): Promise<RunAnswer | 'not there'> {
 
 function Details({ run }: { run: RunAnswer }) {
   const groups = groupsOf(run);
+  const sums = sumsText(splitCounts(run.counts).sums);
   const ended = groups.filter(({ status }) => status !== 'pending' && status !== 'running').length;
   return (
     <>
@@ -131,6 +133,12 @@ function Details({ run }: { run: RunAnswer }) {
           {countText(claimedOf(run.counts))}{' '}
           <span class="quiet">({countsText(run.counts) || 'nothing yet'})</span>
         </dd>
+        {sums !== '' && (
+          <>
+            <dt>Amount</dt>
+            <dd>{sums}</dd>
+          </>
+        )}
         <dt>Groups</dt>
         <dd>{groupsDone(run.groups)} ended</dd>
         <dt>Started</dt>
@@ -181,8 +189,8 @@ function groupsOf({ groups }: RunAnswer): Group[] {
 
 /** `claimed 96, contended 2`; counts of nothing are left out. */
 function countsText(counts: RunAnswer['counts']): string {
-  return Object.entries(counts)
-    .filter(([, count]) => count !== 0)
+  return splitCounts(counts)
+    .others.filter(([, count]) => count !== 0)
     .map(([name, count]) => `${name} ${countText(count)}`)
     .join(', ');
 }
