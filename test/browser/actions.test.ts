@@ -409,7 +409,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     const figures = page.getByRole('list', { name: 'Rows by what became of them' });
     expect(await figures.textContent()).toMatch(/Rejected\s*14\s*Stored\s*384\s*Known already\s*2$/);
     await page.getByRole('row', { name: /expected at most 2 decimals for USD, not "19.999"/ }).waitFor();
-    const [saved] = await Promise.all([page.waitForEvent('download'), press('Rejected rows as CSV')]);
+    const [saved] = await Promise.all([page.waitForEvent('download'), press('Rejected rows as a file')]);
     expect(readFileSync(await saved.path(), 'utf8').split('\r\n')).toHaveLength(16);
     await page.locator('input[type=file]').setInputFiles(file);
     await press('Import 400 rows');

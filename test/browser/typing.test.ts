@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type DashboardStack, dashboardStack } from './support/dashboardStack.ts';
@@ -306,6 +307,64 @@ describe.skipIf(!hasBrowser())('the dashboard, typed into', { timeout: 90_000 },
       dispatchEvent(new PopStateEvent('popstate'));
     }`);
     await page.getByText('There is no invoice with this id').waitFor();
+  });
+
+  describe('a file', () => {
+    const header = 'id,customerId,amount,currency,dueAt,paymentMethod,description';
+    const row = (n: number) => `INV-FILE-${n},cus_File,10.00,EUR,2099-01-01T00:00:00Z,pm_card_visa,`;
+    const figures = () => page.getByRole('list', { name: 'Rows by what became of them' });
+
+    async function choose(content: Buffer): Promise<void> {
+      const file = { name: 'december.csv', mimeType: 'text/csv', buffer: content };
+      await page.locator('input[type=file]').setInputFiles(file);
+    }
+
+    test('names its sums before it is imported, and its refused rows by their place in it; they are mended and imported', async () => {
+      const rows = Array.from({ length: 600 }, (_, n) => row(n + 1));
+      rows[9] = '';
+      rows[550] = 'INV-FILE-551,cus_File,1.999,EUR,2099-01-01T00:00:00Z,pm_card_visa,';
+      rows[560] = `${row(559).replace('10.00', '11.00')}`;
+      await watched.view('/import');
+      await choose(Buffer.from([header, ...rows, ''].join('\n')));
+      await page.getByText('599 rows, 5,981.00 EUR. 0 rows are due already.').waitFor();
+      await page.getByText('1 row has no amount that can be read.').waitFor();
+      await press('Import 599 rows');
+      // The import goes on while another page is looked at.
+      await page.getByRole('link', { name: 'Leases' }).click();
+      await page.getByRole('heading', { name: 'Leases' }).waitFor();
+      await page.getByRole('link', { name: 'Import', exact: true }).click();
+      await expect
+        .poll(() => figures().textContent())
+        .toMatch(/Rejected\s*2\s*Stored\s*597\s*Known already\s*0$/);
+      await page.getByRole('row', { name: /^552 INV-FILE-551 amount/ }).waitFor();
+      await expect
+        .poll(() => page.getByRole('table').textContent(), { timeout: 20_000 })
+        .toContain('row 560');
+      const [saved] = await Promise.all([page.waitForEvent('download'), press('Rejected rows as a file')]);
+      const refused = readFileSync(await saved.path(), 'utf8');
+      await choose(Buffer.from(refused.replace('1.999', '1.99').replace('INV-FILE-559', 'INV-FILE-561')));
+      await press('Import 2 rows');
+      await expect
+        .poll(() => figures().textContent())
+        .toMatch(/Rejected\s*0\s*Stored\s*2\s*Known already\s*0$/);
+      expect(await invoice('INV-FILE-551')).toMatchObject({ amountMinor: 199 });
+    });
+
+    test('of Windows asks before its umlauts are read, and plain dates between semicolons are midnight UTC', async () => {
+      await watched.view('/import');
+      const names = 'id;customerId;amount;currency;dueAt;description';
+      await choose(Buffer.from(`${names}\r\nINV-WIN;cus_Win;7.50;EUR;2099-01-31;Müller\r\n`, 'latin1'));
+      await page.getByText('is not in UTF-8').waitFor();
+      await page.getByText('Müller', { exact: true }).waitFor();
+      await press('They are right');
+      await page.getByText('1 due date has no time: midnight UTC is taken.').waitFor();
+      await press('Import 1 row');
+      await expect.poll(() => figures().textContent(), { timeout: 20_000 }).toMatch(/Stored\s*1/);
+      expect(await invoice('INV-WIN')).toMatchObject({
+        description: 'Müller',
+        dueAt: '2099-01-31T00:00:00.000Z',
+      });
+    });
   });
 
   test('a file with a wrong header is not to be sent again', async () => {
