@@ -419,7 +419,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   test('the report and the list of invoices as CSV', async () => {
     await watched.view('/report');
     const [report] = await Promise.all([page.waitForEvent('download'), press('CSV')]);
-    expect(readFileSync(await report.path(), 'utf8')).toMatch(/^day,currency/);
+    expect(readFileSync(await report.path(), 'utf8')).toMatch(/^\uFEFFday,currency/);
     await watched.view('/invoices?status=paid');
     const [invoices] = await Promise.all([page.waitForEvent('download'), press('CSV')]);
     expect(readFileSync(await invoices.path(), 'utf8')).toContain('INV-2026-0050');

@@ -154,6 +154,21 @@ describe.skipIf(!hasBrowser())('the dashboard, typed into', { timeout: 90_000 },
     });
   });
 
+  test('the header is one row at 1280 pixels', async () => {
+    await watched.view('/');
+    expect(await page.evaluate('document.querySelector(".top").offsetHeight')).toBeLessThan(64);
+  });
+
+  test('the number of due invoices leads to invoices that are due', async () => {
+    await importInvoices(['INV-DUE-LATER'], { customerId: 'cus_Later' });
+    await watched.view('/');
+    await page.getByRole('listitem').filter({ hasText: /^Due/ }).getByRole('link').click();
+    await page.getByRole('heading', { name: 'Invoices' }).waitFor();
+    await page.getByLabel('Customer').focus();
+    await page.keyboard.type('cus_Later\n');
+    await page.getByText('No invoice matches these filters.').waitFor();
+  });
+
   test('the next page of a list puts the focus on its heading', async () => {
     await importInvoices(
       Array.from({ length: 101 }, (_, n) => `INV-PAGE-${n}`),

@@ -39,10 +39,11 @@ export async function call<T>(answer: z.ZodType<T>, path: string, sent: Sent = {
   );
 }
 
-/** Makes a call and gives the answer as a file. @throws {CallFailed} */
+/** Makes a call and gives the answer, a text, as a file. @throws {CallFailed} */
 export async function download(path: string, name: string, accept: string): Promise<void> {
   const response = await send(path, { headers: { accept } });
-  const url = URL.createObjectURL(await response.blob());
+  // Excel takes a file without this mark for one in the encoding of Windows.
+  const url = URL.createObjectURL(new Blob(['\uFEFF', await response.blob()], { type: accept }));
   const link = document.createElement('a');
   link.href = url;
   link.download = name;

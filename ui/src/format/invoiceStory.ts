@@ -7,7 +7,7 @@ export function invoiceStory(
   isPaused = false,
 ) {
   const why = reason ?? timeline.at(-1)?.reason;
-  const because = typeof why === 'string' && why !== '' ? `: ${why}` : '';
+  const because = typeof why === 'string' && why !== '' ? `: ${why.replace(/\.$/, '')}` : '';
   switch (status) {
     case 'paid':
       return 'It is paid.';

@@ -63,6 +63,7 @@ function isBusy({ backlog, invoices, outbox }: OverviewAnswer): boolean {
 }
 
 function Figures({ of: { invoices, backlog, refunded } }: { of: OverviewAnswer }) {
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
   const none = Object.values(invoices).every((count) => count === 0);
   if (none) {
     return (
@@ -76,7 +77,12 @@ function Figures({ of: { invoices, backlog, refunded } }: { of: OverviewAnswer }
   }
   return (
     <ul class="figures" aria-label="Invoices by state">
-      <Figure name="Due" count={backlog.waiting} to="/invoices?status=pending" note="not claimed yet" />
+      <Figure
+        name="Due"
+        count={backlog.waiting}
+        to={`/invoices?status=pending&dueBefore=${tomorrow}`}
+        note="not claimed yet"
+      />
       <Figure name="Claimed" count={invoices.claimed} to="/invoices?status=claimed" />
       <Figure name="Processing" count={invoices.processing} to="/invoices?status=processing" />
       <Figure
