@@ -20,6 +20,9 @@ export interface RetryWish {
   paymentMethod?: string;
 }
 
+/** The timeline's words for a decline that is tried again (paying/settlement.ts). */
+const softDeclined = 'retry: declined';
+
 /** Decision on a person's request to retry an invoice. */
 export type RetryDecision =
   /** Back to pending, with the payment state to continue from. */
@@ -39,28 +42,38 @@ export type RetryDecision =
  * - Parked: money may have moved. The key stays, with its age and its hash: as long as the provider remembers it, it is
  *   asked again under the same key, and after that the payment is looked up (paying/chargeUnderKey.ts). It gets a new key
  *   only for a person who says that nothing was charged (`notCharged`), and only after the provider has been checked.
+ * - Pending, and it waits for a later try (`waits`): after a soft decline as if it were declined, because the provider has
+ *   said the same; after anything else as if it were parked.
  * - Another payment method needs a new key.
  * - An invoice that names a payment which nobody has recorded is never charged before the provider has been asked about it.
  */
 export function decideRetry(
   { status, payment, timeline, erased }: Pick<Invoice, 'status' | 'payment' | 'timeline' | 'erased'>,
   wish: RetryWish = {},
+  { waits = false }: { waits?: boolean } = {},
 ): RetryDecision {
   // Nobody knows any more whom to charge.
   if (erased !== undefined) return { kind: 'refused', status };
   const freely = unrecordedPayments({ payment, timeline }).length === 0 ? 'retry' : 'check';
   switch (status) {
-    case 'pending':
     case 'claimed':
     case 'processing':
     case 'paid':
     case 'voided':
       return { kind: 'refused', status };
+    case 'pending':
+      if (!waits) return { kind: 'refused', status };
+      // Nothing has happened to it since the decline: its present key has never been sent.
+      return timeline.at(-1)?.what === softDeclined ? afterDecline() : mayBeCharged();
     case 'parked':
       return mayBeCharged();
     case 'declined':
-      // It is not definite if the outcome of an earlier call under the key is unknown.
-      return payment.unknownSince === undefined ? { kind: freely, payment: newCharge() } : mayBeCharged();
+      return afterDecline();
+  }
+
+  function afterDecline(): RetryDecision {
+    // It is not definite if the outcome of an earlier call under the key is unknown.
+    return payment.unknownSince === undefined ? { kind: freely, payment: newCharge() } : mayBeCharged();
   }
 
   function mayBeCharged(): RetryDecision {
@@ -85,7 +98,7 @@ export type RetriedInvoice =
 
 /**
  * Puts a parked or declined invoice back to pending, due now, on behalf of `actor`; one that waits for a later try is made
- * due now. Where a new charge is asked for although the last one may have gone through, the provider is checked first. If
+ * due now, or gets another payment method, too. Where a new charge is asked for although the last one may have gone through, the provider is checked first. If
  * somebody else is faster (a reconciliation finds the payment), the invoice is read and decided again.
  *
  * @throws {NoClearAnswer} {NewerVersion}
@@ -97,8 +110,9 @@ export function retryInvoice(
 ): Promise<RetriedInvoice> {
   const isPlain = wish.notCharged !== true && wish.paymentMethod === undefined;
   return whileUnchanged<RetriedInvoice>(parts.invoices, id, async (invoice) => {
-    if (isPlain && waitsForRetry(invoice, note().at)) return write(invoice, dueNow(invoice, note()));
-    const decision = decideRetry(invoice, wish);
+    const waits = waitsForRetry(invoice, note().at);
+    if (isPlain && waits) return write(invoice, dueNow(invoice, note()));
+    const decision = decideRetry(invoice, wish, { waits });
     switch (decision.kind) {
       case 'refused':
       case 'mayBeCharged':
@@ -174,7 +188,7 @@ export function dueNow({ actionableAt }: Pick<Invoice, 'actionableAt'>, note: Re
   return { set: { actionableAt: at }, entry: { at, what: 'made due now', by, ...from, ...told } };
 }
 
-/** Puts a parked or declined invoice back to pending, due now, with the payment state to go on from. Pure. */
+/** Puts an invoice back to pending, due now, with the payment state to go on from. Pure. */
 export function retried(
   { status: from }: Pick<Invoice, 'status'>,
   payment: PaymentState,

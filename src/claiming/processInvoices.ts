@@ -1,3 +1,4 @@
+import { amountCounts } from '../invoice/amountCounts.ts';
 import type { FollowUps } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardsOfGroup } from '../invoice/shard.ts';
@@ -86,11 +87,13 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
       const previewed = work.kind === 'claim' ? work.invoices : [];
       const now = new Date(clock.now()).toISOString();
       const counts: Record<string, number> = {};
+      const claimed: Invoice[] = [];
       for (const invoice of previewed) {
-        const name = previewName[decideClaim(invoice, now).kind];
-        counts[name] = (counts[name] ?? 0) + 1;
+        const { kind } = decideClaim(invoice, now);
+        counts[previewName[kind]] = (counts[previewName[kind]] ?? 0) + 1;
+        if (kind === 'claim' || kind === 'reclaim') claimed.push(invoice);
       }
-      return counts satisfies RunCounts;
+      return { ...counts, ...amountCounts(claimed) } satisfies RunCounts;
     },
   });
 

@@ -7,7 +7,7 @@ import { dueAtSchema, paymentMethodSchema } from '../importing/checkInvoice.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { invoiceDetailAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
-import { optionalReasonBody, reasonBody } from './fields.ts';
+import { optionalReasonBody, reasonBody, reasonSchema } from './fields.ts';
 import { invoiceDetail } from './invoiceView.ts';
 import { conflict, notFound, type OpsResponse, unavailable } from './requests.ts';
 
@@ -29,14 +29,14 @@ export const correctionCalls = {
     route: 'ops/invoices/{id}',
     tag: 'Invoices',
     summary: 'Moves the due date of a pending invoice',
-    body: z.strictObject({ dueAt: dueAtSchema }),
+    body: z.strictObject({ dueAt: dueAtSchema, reason: reasonSchema.exactOptional() }),
     answer: { json: invoiceDetailAnswer },
     problems: [404, 409],
-    async handle({ id, caller, body: { dueAt }, record }, parts) {
+    async handle({ id, caller, body: { dueAt, reason }, record }, parts) {
       const moved = await moveDueDate(parts.corrections, id, { actor: caller.actor, dueAt });
       if (moved.kind !== 'moved') return whyNotMoved(id, moved);
-      await record(id, { from: moved.before, to: dueAt });
-      return { jsonBody: invoiceDetail(moved.invoice) };
+      await record(id, { from: moved.before, to: dueAt, reason: reason ?? null });
+      return { jsonBody: invoiceDetail(moved.invoice, parts.instance.clock) };
     },
   }),
   retryInvoice: call({
@@ -44,7 +44,7 @@ export const correctionCalls = {
     audit: 'retry invoice',
     route: 'ops/invoices/{id}/retry',
     tag: 'Invoices',
-    summary: 'Puts a parked or declined invoice back to pending, due now',
+    summary: 'Puts an invoice that is parked, declined or waits for a later try back to pending, due now',
     body: retryBody,
     mayBeEmpty: true,
     answer: { json: invoiceDetailAnswer },
@@ -66,7 +66,7 @@ export const correctionCalls = {
       if (retried.kind !== 'retried') return whyNotRetried(id, retried);
       const { from, invoice } = retried;
       await record(id, { from, keyNumber: invoice.payment.keyNumber, ...detail });
-      return { jsonBody: invoiceDetail(invoice) };
+      return { jsonBody: invoiceDetail(invoice, parts.instance.clock) };
     },
   }),
   voidInvoice: call({
@@ -84,7 +84,7 @@ export const correctionCalls = {
         // The first answer may have been lost before it was recorded here.
         const { from, repeated } = result;
         await record(id, { reason, outcome: 'voided', ...(repeated ? { repeated } : { from }) });
-        return { jsonBody: invoiceDetail(result.invoice) };
+        return { jsonBody: invoiceDetail(result.invoice, parts.instance.clock) };
       }
       if (result.kind === 'recorded') {
         const { from, status, paymentId } = result;

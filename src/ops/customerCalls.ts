@@ -36,7 +36,12 @@ export const customerCalls = {
         );
       }
       await record(customerHash(customerId), { reason, invoices: found.length });
-      return { jsonBody: { customerId, invoices: found.map(invoiceDetail) } };
+      return {
+        jsonBody: {
+          customerId,
+          invoices: found.map((invoice) => invoiceDetail(invoice, parts.instance.clock)),
+        },
+      };
     },
   }),
   eraseCustomer: call({

@@ -51,9 +51,11 @@ export const invoiceCalls = {
     summary: 'One invoice with its timeline',
     answer: { json: invoiceDetailAnswer },
     problems: [404],
-    async handle({ id }, { invoices }) {
-      const invoice = await invoices.find(id);
-      return invoice === undefined ? notFound(`invoice "${id}"`) : { jsonBody: invoiceDetail(invoice) };
+    async handle({ id }, parts) {
+      const invoice = await parts.invoices.find(id);
+      return invoice === undefined
+        ? notFound(`invoice "${id}"`)
+        : { jsonBody: invoiceDetail(invoice, parts.instance.clock) };
     },
   }),
   restoreInvoice: call({
@@ -65,13 +67,16 @@ export const invoiceCalls = {
     body: reasonBody,
     answer: { json: invoiceDetailAnswer },
     problems: [404, 409],
-    async handle({ id, caller, body: { reason }, record }, { invoices, archive }) {
+    async handle({ id, caller, body: { reason }, record }, parts) {
+      const { invoices, archive } = parts;
       const restored = await archive.restore(id, { by: caller.actor, reason });
       if (restored.kind === 'notArchived')
         return conflict(`invoice "${id}" is not in the archive: expected one that is`);
       if (restored.kind === 'restored') await record(id, { reason, archivedAt: restored.archivedAt });
       const invoice = restored.kind === 'restored' ? await invoices.find(id) : undefined;
-      return invoice === undefined ? notFound(`invoice "${id}"`) : { jsonBody: invoiceDetail(invoice) };
+      return invoice === undefined
+        ? notFound(`invoice "${id}"`)
+        : { jsonBody: invoiceDetail(invoice, parts.instance.clock) };
     },
   }),
   refundInvoice: call({
@@ -94,7 +99,7 @@ export const invoiceCalls = {
       const { refund, created } = requested;
       const { id: refundId, amountMinor, status } = refund;
       if (created) await record(id, { refundId, amountMinor, reason: body.reason, idempotencyKey });
-      return { jsonBody: { refundId, status } };
+      return { jsonBody: { refundId, status, amountMinor } };
     },
   }),
   settleRefund: call({
@@ -128,7 +133,7 @@ export const invoiceCalls = {
           );
         case 'settled':
           await record(id, body);
-          return { jsonBody: invoiceDetail(settled.invoice) };
+          return { jsonBody: invoiceDetail(settled.invoice, parts.instance.clock) };
       }
     },
   }),

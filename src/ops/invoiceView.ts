@@ -1,7 +1,8 @@
 import { decideDueDate } from '../after/moveDueDate.ts';
-import { decideRetry } from '../after/retryInvoice.ts';
+import { decideRetry, waitsForRetry } from '../after/retryInvoice.ts';
 import { decideVoid } from '../after/voidInvoice.ts';
 import type { Invoice, StoredEntry } from '../invoice/invoice.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { InvoiceAnswer, InvoiceDetailAnswer, Permitted, Waiting } from './answers/invoiceAnswers.ts';
 
 /** An invoice as ops shows it: what was imported, and its state. */
@@ -27,10 +28,11 @@ export function invoiceView(invoice: Invoice): InvoiceAnswer {
  * The same, with its timeline and the corrections that it allows as it is stored, decided as the calls themselves decide. A call
  * may still refuse, because the provider has another word to say, or because the invoice has changed. Pure.
  */
-export function invoiceDetail(invoice: Invoice): InvoiceDetailAnswer {
+export function invoiceDetail(invoice: Invoice, clock: Pick<Clock, 'now'>): InvoiceDetailAnswer {
   const { timeline } = invoice;
+  const now = new Date(clock.now()).toISOString();
   const actions = {
-    retry: retryOf(invoice),
+    retry: retryOf(invoice, now),
     void: voidOf(invoice),
     refund: refundOf(invoice),
     moveDueDate: dueDateOf(invoice),
@@ -77,11 +79,27 @@ function retryReason(last: StoredEntry | undefined): string | undefined {
 const yes: Permitted = { allowed: true };
 const no = (why: string): Permitted => ({ allowed: false, why });
 
-function retryOf(invoice: Invoice): Permitted {
+function retryOf(invoice: Invoice, now: string): Permitted {
   if (invoice.erased !== undefined) return no('Its customer has been erased.');
-  return decideRetry(invoice).kind === 'refused'
-    ? no(`It is ${invoice.status}: only parked and declined invoices are retried.`)
-    : yes;
+  const { status, dueAt } = invoice;
+  if (decideRetry(invoice, {}, { waits: waitsForRetry(invoice, now) }).kind !== 'refused') return yes;
+  switch (status) {
+    case 'pending':
+      return no(
+        dueAt > now ? 'It is not due yet: move its due date instead.' : 'It is due: start a run instead.',
+      );
+    case 'claimed':
+      return no('It is being paid right now: wait for the outcome.');
+    case 'processing':
+      return no('Its payment is under way at the provider: wait for the outcome, or void it.');
+    case 'paid':
+      return no('It is paid: there is nothing to retry.');
+    case 'voided':
+      return no('It is voided: import it under another id to charge it.');
+    case 'declined':
+    case 'parked':
+      return yes;
+  }
 }
 
 function voidOf(invoice: Invoice): Permitted {

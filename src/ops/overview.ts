@@ -64,11 +64,13 @@ const tooLongDue = 900;
 
 /** Decides by the figures at `now` (milliseconds). Pure. */
 export function attentionOf(
-  { invoices, outbox, staleClaims, overdueRefunds, openDisputes, backlog, pace }: Summary,
+  { paused, invoices, outbox, staleClaims, overdueRefunds, openDisputes, backlog, pace }: Summary,
   deadLetters: readonly { at: string | null }[],
   now: number,
 ): Attention[] {
-  const nothingPaid = backlog.oldestSeconds > tooLongDue && (pace.charges?.usedPerSecond ?? 0) === 0;
+  // A pause says so by itself.
+  const nothingPaid =
+    paused === null && backlog.oldestSeconds > tooLongDue && (pace.charges?.usedPerSecond ?? 0) === 0;
   const dueSince = new Date(now - backlog.oldestSeconds * 1000).toISOString();
   const firstGivenUp = deadLetters.flatMap(({ at }) => at ?? []).toSorted()[0] ?? null;
   const found: Record<Attention['code'], [count: number, since: string | null]> = {
@@ -78,6 +80,7 @@ export function attentionOf(
     'dead-letters': [deadLetters.length, firstGivenUp],
     'outbox-parked': [outbox.parked, null],
     'invoices-parked': [invoices.parked, null],
+    'invoices-declined': [invoices.declined, null],
     'stale-claims': [staleClaims, null],
   };
   return attentionCodes.flatMap((code) => {

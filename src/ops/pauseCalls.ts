@@ -1,11 +1,21 @@
 import { inForce, type PauseOrder, pausedWithinMs } from '../pacing/pause.ts';
 import { startRun } from '../runs/manualRun.ts';
-import { type PauseAnswer, pausedAnswer, resumedAnswer } from './answers/pauseAnswers.ts';
+import { type PauseAnswer, pausedAnswer, pauseInForceAnswer, resumedAnswer } from './answers/pauseAnswers.ts';
 import { call } from './call.ts';
 import { optionalReasonBody, reasonBody, timeField } from './fields.ts';
 import { badRequest, conflict } from './requests.ts';
 
 export const pauseCalls = {
+  getPause: call({
+    method: 'GET',
+    route: 'ops/pause',
+    tag: 'Runs',
+    summary: 'The pause that is in force, if any',
+    answer: { json: pauseInForceAnswer },
+    async handle(_, { pauses, instance: { clock } }) {
+      return { jsonBody: { paused: pauseView(inForce(await pauses.read(), clock.now())) } };
+    },
+  }),
   pausePayments: call({
     method: 'POST',
     audit: 'pause payments',

@@ -65,32 +65,74 @@ describe('decideRetry', () => {
     },
   );
 
+  const declinedSoftly = [{ at: '', what: 'retry: declined', by: 'a', reason: 'insufficient_funds' }];
+  const tried = [
+    ...declinedSoftly,
+    { at: '', what: 'claimed', by: 'a' },
+    { at: '', what: 'retry: transient', by: 'a' },
+  ];
+
+  test('one that waits after a soft decline gets the next key for another payment method, and a fresh schedule', () => {
+    const payment: PaymentState = { keyNumber: 2, declines: 1, deferrals: 0 };
+    const invoice = { status: 'pending', payment, timeline: declinedSoftly } as const;
+    const otherCard = { paymentMethod: 'pm_2' };
+    expect(decideRetry(invoice, otherCard, { waits: true })).toEqual({
+      kind: 'retry',
+      payment: { keyNumber: 3, declines: 0, deferrals: 0, method: { id: 'pm_2', from: 'retry' } },
+    });
+    expect(decideRetry(invoice, otherCard)).toEqual({ kind: 'refused', status: 'pending' });
+  });
+
+  test('one that waits after anything else is treated as one that is parked', () => {
+    const unknown = { ...used, unknownSince: '2026-01-01T10:00:01.000Z' };
+    for (const payment of [used, unknown])
+      for (const wish of [{}, { paymentMethod: 'pm_2' }, { notCharged: true }])
+        for (const entries of [tried, timeline])
+          expect(
+            decideRetry({ status: 'pending', payment, timeline: entries }, wish, { waits: true }),
+          ).toEqual(decideRetry({ status: 'parked', payment, timeline: entries }, wish));
+  });
+
   const wishes = fc.record(
     { notCharged: fc.boolean(), paymentMethod: fc.constantFrom('pm_1', 'pm_2') },
     { requiredKeys: [] },
   );
 
+  const statuses = fc.constantFrom(...invoiceStatuses);
+  const entriesBefore = fc.constantFrom(timeline, declinedSoftly, tried);
+
   test('without a check, a new key only after a definite decline; otherwise the next request repeats the last', () => {
     fc.assert(
-      fc.property(fc.constantFrom(...invoiceStatuses), anyPayment, wishes, (status, payment, wish) => {
-        const decision = decideRetry({ status, payment, timeline }, wish);
-        const isOpen = status === 'parked' || status === 'declined';
-        expect(decision.kind === 'refused').toBe(!isOpen);
-        if (decision.kind === 'refused' || decision.kind === 'mayBeCharged') return;
-        const next = commandFor(anInvoice({ payment: decision.payment }), { attempt: 1, at: 'now' }).payment;
-        if (next.keyNumber === payment.keyNumber) {
-          expect(decision.kind).toBe('retry');
-          expect(next.keyCreatedAt).toBe(payment.keyCreatedAt ?? 'now');
-          if (payment.paramsHash !== undefined) expect(next.paramsHash).toBe(payment.paramsHash);
-          expect(next.unknownSince).toBe(payment.unknownSince);
-          expect(wish.paymentMethod).toBeUndefined();
-          return;
-        }
-        expect(next).toMatchObject({ keyNumber: payment.keyNumber + 1, keyCreatedAt: 'now' });
-        expect(next.unknownSince).toBeUndefined();
-        const isDefinite = status === 'declined' && payment.unknownSince === undefined;
-        expect(decision.kind).toBe(isDefinite ? 'retry' : 'check');
-      }),
+      fc.property(
+        statuses,
+        anyPayment,
+        wishes,
+        entriesBefore,
+        fc.boolean(),
+        (status, payment, wish, timeline, waits) => {
+          const decision = decideRetry({ status, payment, timeline }, wish, { waits });
+          const isOpen = status === 'parked' || status === 'declined' || (status === 'pending' && waits);
+          expect(decision.kind === 'refused').toBe(!isOpen);
+          if (decision.kind === 'refused' || decision.kind === 'mayBeCharged') return;
+          const next = commandFor(anInvoice({ payment: decision.payment }), {
+            attempt: 1,
+            at: 'now',
+          }).payment;
+          if (next.keyNumber === payment.keyNumber) {
+            expect(decision.kind).toBe('retry');
+            expect(next.keyCreatedAt).toBe(payment.keyCreatedAt ?? 'now');
+            if (payment.paramsHash !== undefined) expect(next.paramsHash).toBe(payment.paramsHash);
+            expect(next.unknownSince).toBe(payment.unknownSince);
+            expect(wish.paymentMethod).toBeUndefined();
+            return;
+          }
+          expect(next).toMatchObject({ keyNumber: payment.keyNumber + 1, keyCreatedAt: 'now' });
+          expect(next.unknownSince).toBeUndefined();
+          const wasDeclined = status === 'declined' || (status === 'pending' && timeline === declinedSoftly);
+          const isDefinite = wasDeclined && payment.unknownSince === undefined;
+          expect(decision.kind).toBe(isDefinite ? 'retry' : 'check');
+        },
+      ),
     );
   });
 });

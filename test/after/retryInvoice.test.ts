@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { retryInvoice } from '../../src/after/retryInvoice.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RetryWish, retryInvoice } from '../../src/after/retryInvoice.ts';
 import type { Invoice, PaymentState } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { methodTypes, paramsHash, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
@@ -21,19 +21,22 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 /** An invoice in a final status, and what the next run and its consumer make of it after a retry. */
-async function ended(changes: Partial<Invoice>) {
+async function ended(changes: Partial<Invoice>, waits: Pick<Invoice, 'actionableAt'> = {}) {
   const { shard, ids } = await world.dueInvoices(1, changes);
   const [id = ''] = ids;
   const { actionableAt: _, ...content } = (await world.stored(shard, ids))[0] as Invoice;
-  await world.container.item(id, shard).replace(content);
+  await world.container.item(id, shard).replace({ ...content, ...waits });
   return {
     id,
     shard,
-    retry: (container = world.container) =>
+    retry: (container = world.container, wish: RetryWish = {}) =>
       retryInvoice(
-        correctionParts({ invoices: cosmosInvoiceStore(container, { clock: hastyClock, shards }) }),
+        correctionParts({
+          invoices: cosmosInvoiceStore(container, { clock: hastyClock, shards }),
+          provider: world.provider,
+        }),
         id,
-        { actor: 'ada', reason: 'card renewed' },
+        { actor: 'ada', reason: 'card renewed', ...wish },
       ),
     async pay() {
       const { message } = await world.claimDue(shard);
@@ -137,4 +140,74 @@ test('a write whose answer is lost counts once', async () => {
   const stored = await invoice.stored();
   expect(stored).toMatchObject({ status: 'pending', payment: { keyNumber: 2 } });
   expect(stored?.timeline.filter(({ what }) => what === 'retried')).toHaveLength(1);
+});
+
+describe('an invoice that waits for a later try', () => {
+  const tomorrow = () => ({ actionableAt: new Date(hastyClock.now() + 24 * hour).toISOString() });
+  const otherCard = { paymentMethod: 'pm_card_mastercard' };
+  /** A soft decline under the first key: the second was never sent. */
+  const softly = (): Partial<Invoice> => ({
+    payment: { keyNumber: 2, declines: 1, deferrals: 0 },
+    timeline: [
+      {
+        at: new Date(hastyClock.now()).toISOString(),
+        what: 'retry: declined',
+        by: 'host-a',
+        reason: 'insufficient_funds',
+      },
+    ],
+  });
+  const unsure = (): Partial<Invoice> => ({
+    attempts: 1,
+    payment: keyOf(hour, { unknownSince: new Date(hastyClock.now() - hour).toISOString() }),
+  });
+
+  test('after a soft decline is charged at once with another payment method, under the next key', async () => {
+    const invoice = await ended(softly(), tomorrow());
+    expect(await invoice.retry(world.container, otherCard)).toMatchObject({
+      kind: 'retried',
+      from: 'pending',
+    });
+    expect(await invoice.stored()).toMatchObject({
+      status: 'pending',
+      payment: { keyNumber: 3, declines: 0, method: { id: 'pm_card_mastercard', from: 'retry' } },
+    });
+    expect((await invoice.pay()).charge).toEqual([`invoice-${invoice.id}-3`]);
+    expect(await invoice.stored()).toMatchObject({ status: 'paid' });
+    expect(await invoice.charges()).toHaveLength(1);
+  });
+
+  test('of two retries with other payment methods at the same time one succeeds: one charge', async () => {
+    const invoice = await ended(softly(), tomorrow());
+    const answers = await Promise.all([
+      invoice.retry(world.container, otherCard),
+      invoice.retry(world.container, { paymentMethod: 'pm_card_visa' }),
+    ]);
+    expect(answers.map(({ kind }) => kind).toSorted()).toEqual(['refused', 'retried']);
+    expect((await invoice.pay()).charge).toEqual([`invoice-${invoice.id}-3`]);
+    expect(await invoice.charges()).toHaveLength(1);
+  });
+
+  test('without another payment method is due now, under the key that it has', async () => {
+    const invoice = await ended(softly(), tomorrow());
+    await invoice.retry();
+    expect((await invoice.pay()).charge).toEqual([`invoice-${invoice.id}-2`]);
+  });
+
+  test('and may have been charged gets no other payment method', async () => {
+    const invoice = await ended(unsure(), tomorrow());
+    await charge(invoice.id, `invoice-${invoice.id}-1`);
+    expect(await invoice.retry(world.container, otherCard)).toEqual({ kind: 'mayBeCharged' });
+    expect(await invoice.stored()).toMatchObject({ status: 'pending', payment: { keyNumber: 1 } });
+  });
+
+  test('and was charged is found when somebody says that it was not: one charge', async () => {
+    const invoice = await ended(unsure(), tomorrow());
+    await charge(invoice.id, `invoice-${invoice.id}-1`);
+    expect(await invoice.retry(world.container, { ...otherCard, notCharged: true })).toMatchObject({
+      kind: 'recorded',
+      status: 'paid',
+    });
+    expect(await invoice.charges()).toHaveLength(1);
+  });
 });

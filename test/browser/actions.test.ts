@@ -168,7 +168,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   test('void an invoice: the reason is required, Cancel changes nothing', async () => {
     await watched.view('/invoices/INV-2026-0053');
     await press('Void…');
-    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Cancel');
+    await expect.poll(() => page.evaluate('document.activeElement.labels?.[0]?.textContent')).toBe('Reason');
     await confirm('Void');
     await dialog().getByText('Say why').waitFor();
     await confirm('Cancel');
@@ -192,7 +192,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   test('an action that the state does not allow says why', async () => {
     await watched.view('/invoices/INV-2026-0051');
     const retry = page.getByRole('button', { name: 'Retry…' });
-    expect(await retry.getAttribute('title')).toContain('only parked and declined invoices are retried');
+    expect(await retry.getAttribute('title')).toContain('It is paid: there is nothing to retry.');
     await retry.click({ force: true });
     expect(await dialog().count()).toBe(0);
   });
@@ -224,7 +224,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await page.getByLabel('Select INV-TWICE-').first().check();
     await press('Select all that match');
     await press('Void…');
-    await dialog().getByRole('heading', { name: 'Void 120 invoices?' }).waitFor();
+    await dialog().getByRole('heading', { name: 'Void 120 invoices (1,200.00 EUR)?' }).waitFor();
     await dialog().getByLabel('Reason').fill('this file was imported twice');
     await dialog().getByLabel('Type 120').fill('120');
     await confirm('Void');
@@ -235,10 +235,14 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   });
 
   test('preview a run, and start one; one that has ended cannot be cancelled', async () => {
+    const due = { id: 'INV-PREVIEW', customerId: 'cus_1', amountMinor: 77_777, currency: 'CHF' };
+    const body = [{ ...due, dueAt: '2026-01-01T00:00:00Z', paymentMethod: 'pm_card_visa' }];
+    await dashboard.ops('invoices', { method: 'POST', body });
     await watched.view('/runs');
     await press('Preview…');
     await confirm('Preview');
     await page.getByText('Would claim').waitFor();
+    await page.getByText('777.77 CHF').waitFor();
     await watched.view('/');
     await press('Start run…');
     await confirm('Start run');
@@ -417,7 +421,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     const figures = page.getByRole('list', { name: 'Rows by what became of them' });
     expect(await figures.textContent()).toMatch(/Rejected\s*14\s*Stored\s*384\s*Known already\s*2$/);
     await page.getByRole('row', { name: /expected at most 2 decimals for USD, not "19.999"/ }).waitFor();
-    const [saved] = await Promise.all([page.waitForEvent('download'), press('Rejected rows as CSV')]);
+    const [saved] = await Promise.all([page.waitForEvent('download'), press('Rejected rows as a file')]);
     expect(readFileSync(await saved.path(), 'utf8').split('\r\n')).toHaveLength(16);
     await page.locator('input[type=file]').setInputFiles(file);
     await press('Import 400 rows');
@@ -427,7 +431,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   test('the report and the list of invoices as CSV', async () => {
     await watched.view('/report');
     const [report] = await Promise.all([page.waitForEvent('download'), press('CSV')]);
-    expect(readFileSync(await report.path(), 'utf8')).toMatch(/^day,currency/);
+    expect(readFileSync(await report.path(), 'utf8')).toMatch(/^\uFEFFday,currency/);
     await watched.view('/invoices?status=paid');
     const [invoices] = await Promise.all([page.waitForEvent('download'), press('CSV')]);
     expect(readFileSync(await invoices.path(), 'utf8')).toContain('INV-2026-0050');
@@ -443,12 +447,12 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Void…');
   });
 
-  test('a new invoice appears without a reload, and Paused stops that', async () => {
+  test('a new invoice appears without a reload, and not while updates are off', async () => {
     await watched.view('/invoices?customer=cus_New');
     await page.getByText('No invoice matches these filters.').waitFor();
     // The page looks once more when it stops.
     const lastLook = page.waitForResponse(/ops\/invoices\?/);
-    await press('Live');
+    await press('Updates: on');
     await lastLook;
     const body = [
       {
@@ -461,7 +465,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     ];
     await dashboard.ops('invoices', { method: 'POST', body });
     expect(await page.getByRole('link', { name: 'INV-NEW' }).count()).toBe(0);
-    await press('Paused');
+    await press('Updates: off');
     await page.getByRole('link', { name: 'INV-NEW' }).waitFor();
   });
 
@@ -505,7 +509,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
         await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
         await looked;
         await confirm('Refund');
-        await said(/A refund of 24000 JPY is ordered/);
+        await said(/A refund of 24,000 JPY is ordered/);
         expect(keys).toHaveLength(2);
         expect(new Set(keys).size).toBe(1);
         expect(await invoice('INV-2026-0051')).toMatchObject({ reversals: { refundedMinor } });

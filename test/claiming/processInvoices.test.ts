@@ -70,7 +70,10 @@ describe('process-invoices', () => {
     expect(shard).toBe('00');
     const { done, previews, telemetry } = await work();
     expect(done.map(({ counts }) => counts.claimed)).toEqual([10, 2]);
-    expect(previews).toEqual([{ claimed: 10 }, { claimed: 2 }]);
+    expect(previews).toEqual([
+      { claimed: 10, 'amountMinor.USD': 10_045 },
+      { claimed: 2, 'amountMinor.USD': 2_021 },
+    ]);
     expect(telemetry.values(metric.invoiceClaims)).toEqual([10, 2]);
     expect((await world.stored(shard, ids)).every(({ status }) => status === 'claimed')).toBe(true);
   });
@@ -101,7 +104,9 @@ describe('process-invoices', () => {
       },
     );
     const previewed = await Array.fromAsync(job.plan('0', { dryRun: true }));
-    expect(previewed.map((piece) => job.preview?.(piece))).toEqual([{ claimed: 3 }]);
+    expect(previewed.map((piece) => job.preview?.(piece))).toEqual([
+      { claimed: 3, 'amountMinor.USD': 3_000 },
+    ]);
     expect((await work(sends, { look: async () => {}, gate: () => 'paused' })).done).toEqual([
       { counts: {}, held: 'payments are paused, or it is not known whether they are' },
     ]);

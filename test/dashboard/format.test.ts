@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatAmount } from '../../src/invoice/money.ts';
 import { amountText, counted, sumsText } from '../../ui/src/format/amountText.ts';
+import { fileText, tellingWords } from '../../ui/src/format/fileText.ts';
 import { duration, relativeTime } from '../../ui/src/format/relativeTime.ts';
-import { splitFile } from '../../ui/src/format/splitFile.ts';
+import { type SplitFile, splitFile } from '../../ui/src/format/splitFile.ts';
 import { nextPollMs } from '../../ui/src/hooks/nextPoll.ts';
 
 describe('amounts', () => {
@@ -68,7 +69,7 @@ describe('times', () => {
   });
 });
 
-test('looks come every 5 s while work moves, sooner at its beginning, else every 30 s; failures double that', () => {
+test('looks come every 5 s while work moves, sooner at its beginning, else every 30 s; failures double 5 s', () => {
   expect([0, 1, 2, 3, 1_000].map((looks) => nextPollMs(true, 0, looks))).toEqual([
     1_000, 2_000, 4_000, 5_000, 5_000,
   ]);
@@ -76,32 +77,73 @@ test('looks come every 5 s while work moves, sooner at its beginning, else every
   expect([1, 2, 3, 4, 9].map((failures) => nextPollMs(true, failures))).toEqual([
     10_000, 20_000, 40_000, 60_000, 60_000,
   ]);
+  expect([1, 2, 9].map((failures) => nextPollMs(false, failures))).toEqual([10_000, 20_000, 60_000]);
 });
 
 describe('a file to import', () => {
   const header = 'id,customerId,amount,currency,dueAt,paymentMethod,description\n';
 
-  test('is split between rows, never inside quotes, and each part has the header', () => {
-    const rows = ['a,"two\nlines, ""quoted"""\n', 'b,x\r\n', '\n', 'c,y'];
-    expect(splitFile(`\uFEFF${header}${rows.join('')}`, 2)).toEqual({
-      type: 'text/csv',
-      rows: 3,
-      parts: [
-        { content: `${header}${rows[0]}${rows[1]}`, rows: 2, before: 0 },
-        { content: `${header}${rows[3]}`, rows: 1, before: 2 },
-      ],
-    });
+  const now = Date.parse('2026-06-01T00:00:00Z');
+  const numbered = ({ parts }: SplitFile) => parts.map(({ content, numbers }) => ({ content, numbers }));
+
+  test('is split between rows, never inside quotes; each part has the header, and blank rows count', () => {
+    const rows = ['a,"two\nlines, ""quoted"""\n', 'b,x\r\n', '\n', ',,,\n', 'c,y'];
+    expect(numbered(splitFile(`\uFEFF${header}${rows.join('')}`, 2, now))).toEqual([
+      { content: `${header}${rows[0]}${rows[1]}`, numbers: [2, 3] },
+      { content: `${header}${rows[4]}`, numbers: [6] },
+    ]);
   });
 
   test('may be a JSON array', () => {
-    expect(splitFile('[{"id":"a"},{"id":"b"},{"id":"c"}]', 2)).toEqual({
-      type: 'application/json',
-      rows: 3,
-      parts: [
-        { content: '[{"id":"a"},{"id":"b"}]', rows: 2, before: 0 },
-        { content: '[{"id":"c"}]', rows: 1, before: 2 },
-      ],
-    });
+    expect(numbered(splitFile('[{"id":"a"},{"id":"b"},{"id":"c","error":"id: x"}]', 2, now))).toEqual([
+      { content: '[{"id":"a"},{"id":"b"}]', numbers: [1, 2] },
+      { content: '[{"id":"c"}]', numbers: [3] },
+    ]);
+  });
+
+  test('says what it comes to, and what of it is due', () => {
+    const rows = [
+      'a,cus,10.00,EUR,2026-01-01T00:00:00Z,,\n',
+      'b,cus,5.50,EUR,2027-01-01,,\n',
+      'c,cus,300,JPY,2026-05-31,,\n',
+      'd,cus,1,5,EUR,2026-05-31,\n',
+    ];
+    const { amounts, due, unclear, plainDates } = splitFile(header + rows.join(''), 9, now);
+    expect([sumsText(amounts), sumsText(due), unclear, plainDates]).toEqual([
+      '15.50 EUR + 300 JPY',
+      '10.00 EUR + 300 JPY',
+      1,
+      2,
+    ]);
+  });
+
+  test('with semicolons and plain dates is sent with commas and midnight UTC', () => {
+    const file = 'id;amount;description;dueAt\r\na;"1";x, y;2026-01-31\r\n';
+    expect(splitFile(file, 9, now).parts[0]?.content).toBe(
+      'id,amount,description,dueAt\r\na,1,"x, y",2026-01-31T00:00:00Z\r\n',
+    );
+  });
+
+  test('of refused rows has the columns of the original, and can be mended and imported again', () => {
+    const rows = ['a,cus,1.999,EUR,2026-01-01T00:00:00Z,,"x, y"\n', 'b,cus,2,EUR,2026-01-01T00:00:00Z,,z\n'];
+    const refused = splitFile(header + rows.join(''), 9, now).withErrors([
+      { number: 2, error: 'amount: "1.999"' },
+    ]);
+    expect(refused).toBe(
+      `\uFEFF${header.trim()},error\r\na,cus,1.999,EUR,2026-01-01T00:00:00Z,,"x, y","amount: ""1.999"""\r\n`,
+    );
+    expect(splitFile(refused.replace('1.999', '1.99'), 9, now).parts[0]?.content).toBe(
+      `${header.trim()}\r\na,cus,1.99,EUR,2026-01-01T00:00:00Z,,"x, y"\r\n`,
+    );
+  });
+
+  test('in another encoding is not read as UTF-8, and a workbook is named as one', () => {
+    const windows = Buffer.from('id,description\n1,Müller', 'latin1');
+    const read = fileText(windows);
+    expect(read).toEqual({ kind: 'notUtf8', asWindows: 'id,description\n1,Müller' });
+    expect(read.kind === 'notUtf8' && tellingWords(read.asWindows)).toBe('Müller');
+    expect(fileText(Buffer.from('Müller'))).toEqual({ kind: 'text', text: 'Müller' });
+    expect(() => fileText(Buffer.from('PK\u0003\u0004'))).toThrow('Excel workbook');
   });
 
   test.each([
@@ -109,7 +151,7 @@ describe('a file to import', () => {
     ['{"id": "a"}', 'The file is JSON, but not an array of invoices.'],
     ['[{', 'The file is not JSON'],
   ])('%j is refused in plain words', (text, why) => {
-    expect(() => splitFile(text, 10)).toThrow(why);
+    expect(() => splitFile(text, 10, now)).toThrow(why);
   });
 
   test('loses no row, however it is split', () => {
@@ -120,7 +162,7 @@ describe('a file to import', () => {
         fc.integer({ min: 1, max: 5 }),
         (cells, size) => {
           const rows = cells.map((row) => `${row.join(',')}\n`);
-          const { parts } = splitFile(header + rows.join(''), size);
+          const { parts } = splitFile(header + rows.join(''), size, now);
           expect(parts.map(({ content }) => content.slice(header.length)).join('')).toBe(rows.join(''));
         },
       ),

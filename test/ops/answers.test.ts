@@ -78,6 +78,7 @@ const asking: readonly [CallId, Call][] = [
   ['listAudit', {}],
   ['getHealth', {}],
   ['pausePayments', { body: { reason: 'night' } }],
+  ['getPause', {}],
   ['getHealth', {}],
   ['getSummary', {}],
   ['resumePayments', { body: { reason: 'morning' } }],

@@ -203,7 +203,7 @@ describe('PATCH ops/invoices/{id}', () => {
       {
         actor: 'ada@example.com',
         action: 'move due date',
-        detail: { from: '2026-01-01T12:00:00.000Z', to: '2026-03-01T11:00:00.000Z' },
+        detail: { from: '2026-01-01T12:00:00.000Z', to: '2026-03-01T11:00:00.000Z', reason: null },
       },
     ]);
   });

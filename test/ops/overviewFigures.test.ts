@@ -30,7 +30,7 @@ describe('what needs a person', () => {
   test('comes in the order of urgency', () => {
     const { invoices, outbox } = aSummary();
     const summary = aSummary({
-      invoices: { ...invoices, parked: 3 },
+      invoices: { ...invoices, parked: 3, declined: 4 },
       outbox: { ...outbox, parked: 1 },
       staleClaims: 2,
       overdueRefunds: 1,
@@ -48,9 +48,16 @@ describe('what needs a person', () => {
       { code: 'dead-letters', count: 3, since: '2026-01-02T09:14:00.000Z' },
       { code: 'outbox-parked', count: 1, since: null },
       { code: 'invoices-parked', count: 3, since: null },
+      { code: 'invoices-declined', count: 4, since: null },
       { code: 'stale-claims', count: 2, since: null },
     ]);
     expect(attentionOf(summary, letters, now).map(({ code }) => code)).toEqual(attentionCodes);
+  });
+
+  test('is not a backlog that waits for the end of a pause', () => {
+    const paused = { reason: 'night', by: 'ada', at: '2026-01-02T12:00:00.000Z', until: null };
+    const backlog = { waiting: 9, claimed: 0, oldestSeconds: 1_800, estimatedSeconds: null };
+    expect(attentionOf(aSummary({ paused, backlog }), [], now)).toEqual([]);
   });
 
   test('is not a backlog that is being paid', () => {

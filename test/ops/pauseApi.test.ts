@@ -19,6 +19,7 @@ const pause = (call: Call) =>
 const resume = (call: Call = {}) =>
   ops.api.resumePayments(aRequest({ method: 'POST', headers: principal, ...call }), ops.orchestrations);
 const shown = async () => ({
+  pause: (bodyOf(await ops.api.getPause(aRequest())) as { paused: unknown }).paused,
   summary: (bodyOf(await ops.api.getSummary(aRequest())) as { paused: unknown }).paused,
   health: (bodyOf(await ops.api.getHealth(aRequest())) as { paused: unknown }).paused,
 });
@@ -36,7 +37,7 @@ describe('POST ops/pause', () => {
     expect(bodyOf(response)).toMatchObject({
       errors: [{ field, error: expect.stringContaining(error) as unknown }],
     });
-    expect(await shown()).toEqual({ summary: null, health: null });
+    expect(await shown()).toEqual({ pause: null, summary: null, health: null });
   });
 
   test('a pause is shown in summary and health, can be changed, ends by itself, and is audited', async () => {
@@ -53,10 +54,10 @@ describe('POST ops/pause', () => {
       at: '2026-01-01T12:01:00.000Z',
       until: '2026-01-01T13:00:00.000Z',
     };
-    expect(await shown()).toEqual({ summary: expected, health: expected });
+    expect(await shown()).toEqual({ pause: expected, summary: expected, health: expected });
     expect((await ops.api.getHealth(aRequest())).status).toBe(200);
     await ops.clock.advance(3_600_000);
-    expect(await shown()).toEqual({ summary: null, health: null });
+    expect(await shown()).toEqual({ pause: null, summary: null, health: null });
     expect(bodyOf(await resume())).toEqual({ paused: null, resumed: false });
     expect(ops.started).toEqual([]);
     expect((await ops.audited()).map(({ action, actor, detail }) => ({ action, actor, detail }))).toEqual([
@@ -80,7 +81,7 @@ describe('POST ops/resume', () => {
     const response = await resume({ body: { reason: 'all clear' } });
     const { runId, ...rest } = bodyOf(response) as { runId: string };
     expect(rest).toMatchObject({ paused: null, resumed: true, pausedBy: 'ada@example.com' });
-    expect(await shown()).toEqual({ summary: null, health: null });
+    expect(await shown()).toEqual({ pause: null, summary: null, health: null });
     expect(ops.started).toMatchObject([{ instanceId: runId }]);
     expect((await ops.audited()).at(-1)).toMatchObject({
       action: 'resume payments',
@@ -98,6 +99,6 @@ describe('POST ops/resume', () => {
     };
     const response = await ops.api.resumePayments(aRequest({ method: 'POST' }), broken);
     expect(bodyOf(response)).toMatchObject({ resumed: true, runId: null });
-    expect(await shown()).toEqual({ summary: null, health: null });
+    expect(await shown()).toEqual({ pause: null, summary: null, health: null });
   });
 });

@@ -46,7 +46,7 @@ describe('POST ops/invoices/{id}/refund', () => {
     const response = await refund('refund-part', { amountMinor: 400, reason: 'returned' });
     expect(response.status).toBe(202);
     const refundId = refundIdOf('refund-part', 'key-1');
-    expect(bodyOf(response)).toEqual({ refundId, status: 'requested' });
+    expect(bodyOf(response)).toEqual({ refundId, status: 'requested', amountMinor: 400 });
     const at = '2026-01-01T12:00:00.000Z';
     expect(await shown('refund-part')).toMatchObject({
       status: 'paid',
@@ -97,7 +97,10 @@ describe('POST ops/invoices/{id}/refund', () => {
     answers.push(await refund('refund-again', body));
     const refundId = refundIdOf('refund-again', 'key-1');
     for (const answer of answers) {
-      expect([answer.status, bodyOf(answer)]).toEqual([202, { refundId, status: 'requested' }]);
+      expect([answer.status, bodyOf(answer)]).toEqual([
+        202,
+        { refundId, status: 'requested', amountMinor: 1_000 },
+      ]);
     }
     expect(await shown('refund-again')).toMatchObject({ reversals: { refundedMinor: 1_000 } });
     expect(await outboxOf('refund-again')).toHaveLength(1);

@@ -4,7 +4,7 @@
  */
 export const onlyInFull: string[] = [
   'test/{bulk,fuzz,library,releases,shutdown}/**/*.test.ts',
-  'test/browser/{actions,pages}.test.ts',
+  'test/browser/{actions,pages,typing}.test.ts',
   'test/e2e/{events,locks,ops,stalledRun,tracing}.test.ts',
   'test/{package,scripts/keepRelease,scripts/deployment/verifyDeployment}.test.ts',
   'test/local/functionsHost/lifecycle.test.ts',

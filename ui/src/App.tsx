@@ -8,12 +8,13 @@ import { Session } from './hooks/session.ts';
 import { SignIn } from './pages/SignIn.tsx';
 import { Announcements } from './parts/Announcements.tsx';
 import { Failure } from './parts/Failure.tsx';
+import { StateBanner } from './parts/StateBanner.tsx';
 import { Routes } from './Routes.tsx';
 import { signedOut } from './signedOut.ts';
 
 type State =
   | { kind: 'asking' }
-  | { kind: 'signedOut' }
+  | { kind: 'signedOut'; why: string }
   | { kind: 'failed'; error: unknown }
   | { kind: 'signedIn'; me: MeAnswer };
 
@@ -28,19 +29,19 @@ export function App() {
     } catch (error) {
       setState(
         error instanceof CallFailed && error.status === 401
-          ? { kind: 'signedOut' }
+          ? { kind: 'signedOut', why: '' }
           : { kind: 'failed', error },
       );
     }
   }, []);
   useEffect(() => void enter(), [enter]);
-  useEffect(() => signedOut(() => setState({ kind: 'signedOut' })), []);
+  useEffect(() => signedOut((why) => setState({ kind: 'signedOut', why })), []);
 
   switch (state.kind) {
     case 'asking':
       return null;
     case 'signedOut':
-      return <SignIn enter={enter} />;
+      return <SignIn enter={enter} why={state.why} />;
     case 'failed':
       return (
         <main>
@@ -56,7 +57,9 @@ export function App() {
               Skip to the page
             </a>
             <Header live={live} setLive={setLive} />
-            <Routes />
+            <StateBanner>
+              <Routes />
+            </StateBanner>
             <Announcements />
           </Live.Provider>
         </Session.Provider>

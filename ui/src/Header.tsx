@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks';
-import { keepKey, readKey } from './api/key.ts';
+import { forgetKey, readKey } from './api/key.ts';
 import { go, usePlace } from './hooks/location.ts';
 import { Session } from './hooks/session.ts';
 import { invoicePath, Link } from './parts/Link.tsx';
@@ -61,14 +61,14 @@ export function Header({ live, setLive }: { live: boolean; setLive: (live: boole
       </search>
       <p class="who">
         <button type="button" aria-pressed={live} onClick={() => setLive(!live)} class="live">
-          {live ? 'Live' : 'Paused'}
+          {live ? 'Updates: on' : 'Updates: off'}
         </button>
         <span title={`payonce ${version}`}>{actor}</span>
         {readKey() !== undefined && (
           <button
             type="button"
             onClick={() => {
-              keepKey(undefined);
+              forgetKey();
               tellSignedOut();
             }}
           >

@@ -1,4 +1,4 @@
-import { usePlace } from './hooks/location.ts';
+import { type Place, usePlace } from './hooks/location.ts';
 import { Audit } from './pages/Audit.tsx';
 import { Import } from './pages/Import.tsx';
 import { InvoicePage } from './pages/InvoicePage.tsx';
@@ -11,11 +11,29 @@ import { Report } from './pages/Report.tsx';
 import { Runbook } from './pages/Runbook.tsx';
 import { RunPage } from './pages/RunPage.tsx';
 import { Runs } from './pages/Runs.tsx';
+import { ErrorPage } from './parts/ErrorPage.tsx';
+
+/** A part of a path; one that nobody could have encoded stays as it is, and leads nowhere. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
 
 /** The view that the URL names. */
 export function Routes() {
   const place = usePlace();
-  const [, first = '', id] = place.path.split('/').map(decodeURIComponent);
+  return (
+    <ErrorPage key={place.path}>
+      <View place={place} />
+    </ErrorPage>
+  );
+}
+
+function View({ place }: { place: Place }) {
+  const [, first = '', id] = place.path.split('/').map(decoded);
   switch (first) {
     case '':
       return <Overview />;

@@ -110,4 +110,8 @@ export type InvoiceDetailAnswer = z.infer<typeof invoiceDetailAnswer>;
 
 export const invoicesAnswer = pageOf('invoices', invoiceAnswer);
 
-export const refundAnswer = z.object({ refundId: z.string(), status: z.string() });
+export const refundAnswer = z.object({
+  refundId: z.string(),
+  status: z.string(),
+  amountMinor: z.int().describe('What it pays back'),
+});

@@ -15,6 +15,7 @@ export const attentionCodes = [
   'dead-letters',
   'outbox-parked',
   'invoices-parked',
+  'invoices-declined',
   'stale-claims',
 ] as const;
 

@@ -10,6 +10,8 @@ export const pauseAnswer = z.object({
 });
 export type PauseAnswer = z.infer<typeof pauseAnswer>;
 
+export const pauseInForceAnswer = z.object({ paused: pauseAnswer.nullable() });
+
 export const pausedAnswer = z.object({
   paused: pauseAnswer,
   holdsFrom: time.describe('From then on no instance begins a claim or a call to the provider'),

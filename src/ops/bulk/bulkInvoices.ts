@@ -13,6 +13,8 @@ export interface InvoicePiece {
   kind: 'invoices';
   shard: string;
   ids: string[];
+  /** Those of the invoices, in the order of `ids`; only in a dry run, which adds them up. */
+  amounts?: readonly { amountMinor: number; currency: string }[];
 }
 
 /** In one transaction, with room for the figures of as many days (`ChangeRequest.ids`). */
@@ -36,7 +38,7 @@ export interface OnBehalf {
 export async function* invoicePieces(
   invoices: Pick<InvoiceStore, 'list'>,
   filter: BulkInvoiceFilter,
-  isOpen: (invoice: Invoice) => boolean,
+  { isOpen, dryRun }: { isOpen: (invoice: Invoice) => boolean; dryRun: boolean },
 ): AsyncGenerator<InvoicePiece> {
   let continuation: string | undefined;
   do {
@@ -44,7 +46,8 @@ export async function* invoicePieces(
     const page = await invoices.list({ ...listFilter(filter), ...place, pageSize: pieceSize });
     const found = page.items.filter((invoice) => isAskedFor(invoice, filter) && isOpen(invoice));
     for (const [shard, some] of Map.groupBy(found, (invoice) => invoice.shard)) {
-      yield { kind: 'invoices', shard, ids: some.map(({ id }) => id) };
+      const amounts = some.map(({ amountMinor, currency }) => ({ amountMinor, currency }));
+      yield { kind: 'invoices', shard, ids: some.map(({ id }) => id), ...(dryRun ? { amounts } : {}) };
     }
     ({ continuation } = page);
   } while (continuation !== undefined);

@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import type { CorrectionParts } from '../../after/corrections.ts';
+import { amountCounts } from '../../invoice/amountCounts.ts';
 import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
 import { jobNames } from '../../platform/azureNames.ts';
 import type { Instance } from '../../platform/instance.ts';
@@ -77,15 +78,21 @@ export function bulkJob(parts: BulkParts): Job {
       return { counts };
     },
 
-    preview: ({ ids }) => ({ matching: ids.length }),
+    preview: (piece) => ({
+      matching: piece.ids.length,
+      ...(piece.kind === 'invoices' ? amountCounts((piece.amounts ?? []).slice(0, piece.ids.length)) : {}),
+    }),
   });
 
   function pieces(request: BulkRequest, { runId }: RunSoFar, dryRun: boolean): AsyncIterable<Piece | Idle> {
     switch (request.action) {
       case 'retry':
-        return invoicePieces(invoices, request.filter, (invoice) => canRetry(invoice, iso()));
+        return invoicePieces(invoices, request.filter, {
+          isOpen: (invoice) => canRetry(invoice, iso()),
+          dryRun,
+        });
       case 'void':
-        return invoicePieces(invoices, request.filter, () => true);
+        return invoicePieces(invoices, request.filter, { isOpen: () => true, dryRun });
       case 'redrive':
       case 'discard':
         return messagePieces(parts, request.filter, { runId, dryRun });

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { type ProblemAnswer, problemAnswer } from '../../../src/ops/answers/common.ts';
 import { tellSignedOut } from '../signedOut.ts';
+import { tellAnswered } from './away.ts';
 import { apiBase } from './base.ts';
 import { readKey } from './key.ts';
 
@@ -38,10 +39,11 @@ export async function call<T>(answer: z.ZodType<T>, path: string, sent: Sent = {
   );
 }
 
-/** Makes a call and gives the answer as a file. @throws {CallFailed} */
+/** Makes a call and gives the answer, a text, as a file. @throws {CallFailed} */
 export async function download(path: string, name: string, accept: string): Promise<void> {
   const response = await send(path, { headers: { accept } });
-  const url = URL.createObjectURL(await response.blob());
+  // Excel takes a file without this mark for one in the encoding of Windows.
+  const url = URL.createObjectURL(new Blob(['\uFEFF', await response.blob()], { type: accept }));
   const link = document.createElement('a');
   link.href = url;
   link.download = name;
@@ -68,10 +70,13 @@ async function send(path: string, { method = 'GET', body, text, headers, signal 
     });
   } catch (cause) {
     if (signal?.aborted === true) throw cause;
+    tellAnswered(false);
     throw new CallFailed(0, 'The app does not answer. Check the connection.', [], { cause });
   }
+  tellAnswered(true);
   if (response.ok) return response;
-  if (response.type === 'opaqueredirect' || response.status === 401) tellSignedOut();
+  if (response.type === 'opaqueredirect' || response.status === 401)
+    tellSignedOut(key === undefined ? '' : 'The app no longer accepts your key.');
   if (response.type === 'opaqueredirect') throw new CallFailed(401, 'You are signed out.');
   throw await failureOf(response);
 }

@@ -27,9 +27,22 @@ export async function askOtherTabs(waitMs = 150): Promise<void> {
   });
 }
 
-/** Answers tabs that ask. */
-export function shareKey(): void {
+const forgotten = 'the key is forgotten';
+
+/** Forgets the key in every tab: one that kept it would give it back to this one. */
+export function forgetKey(): void {
+  keepKey(undefined);
+  channel.postMessage(forgotten);
+}
+
+/** Answers tabs that ask, and calls `onForgotten` once another one has forgotten the key. */
+export function shareKey(onForgotten: () => void): void {
   channel.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+    if (data === forgotten) {
+      keepKey(undefined);
+      onForgotten();
+      return;
+    }
     const key = readKey();
     if (data === 'who has the key?' && key !== undefined) channel.postMessage({ key });
   });

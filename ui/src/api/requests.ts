@@ -14,6 +14,7 @@ import {
   redrivenAnswer,
 } from '../../../src/ops/answers/messageAnswers.ts';
 import { meAnswer, overviewAnswer } from '../../../src/ops/answers/overviewAnswers.ts';
+import { pauseInForceAnswer } from '../../../src/ops/answers/pauseAnswers.ts';
 import { runAnswer, runsAnswer, startedAnswer } from '../../../src/ops/answers/runAnswers.ts';
 import { call } from './call.ts';
 
@@ -42,6 +43,7 @@ export interface BulkRequest {
 export const api = {
   me: () => call(meAnswer, 'me'),
   overview: () => call(overviewAnswer, 'overview'),
+  pauseInForce: () => call(pauseInForceAnswer, 'pause'),
   pause: (body: { reason: string; until?: string }) => call(z.unknown(), 'pause', post(body)),
   resume: (reason?: string) => call(z.unknown(), 'resume', post(reason === undefined ? {} : { reason })),
 
@@ -55,9 +57,9 @@ export const api = {
     call(invoiceDetailAnswer, `${one('invoices', id)}/retry`, post(body)),
   void: (id: string, reason: string) =>
     call(invoiceDetailAnswer, `${one('invoices', id)}/void`, post({ reason })),
-  moveDueDate: (id: string, dueAt: string) =>
-    call(invoiceDetailAnswer, one('invoices', id), { method: 'PATCH', body: { dueAt } }),
-  refund: (id: string, body: { reason: string; amountMinor?: number }, key: string) =>
+  moveDueDate: (id: string, body: { dueAt: string; reason?: string }) =>
+    call(invoiceDetailAnswer, one('invoices', id), { method: 'PATCH', body }),
+  refund: (id: string, body: { reason: string; amountMinor: number }, key: string) =>
     call(refundAnswer, `${one('invoices', id)}/refund`, postOnce(body, key)),
   settleRefund: (
     id: string,

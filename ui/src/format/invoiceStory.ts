@@ -4,9 +4,10 @@ import type { InvoiceDetailAnswer } from '../../../src/ops/answers/invoiceAnswer
 export function invoiceStory(
   { status, reason, payment, actionableAt, dueAt, timeline }: InvoiceDetailAnswer,
   now: number,
+  isPaused = false,
 ) {
   const why = reason ?? timeline.at(-1)?.reason;
-  const because = typeof why === 'string' && why !== '' ? `: ${why}` : '';
+  const because = typeof why === 'string' && why !== '' ? `: ${why.replace(/\.$/, '')}` : '';
   switch (status) {
     case 'paid':
       return 'It is paid.';
@@ -26,6 +27,8 @@ export function invoiceStory(
       if (Date.parse(dueAt) > now) return 'It is not due yet.';
       if (actionableAt !== null && Date.parse(actionableAt) > now)
         return `The last try came to nothing${because}. It is tried again by itself.`;
-      return 'It is due; the next run charges it.';
+      return isPaused
+        ? 'It is due. Payments are paused: it is charged once they go on.'
+        : 'It is due; the next run charges it.';
   }
 }

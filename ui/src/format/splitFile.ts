@@ -1,49 +1,184 @@
+import { parseAmount } from '../../../src/invoice/money.ts';
+
 /** A part of a file that can be imported by itself. */
 export interface Part {
   content: string;
-  rows: number;
-  /** Rows of the file before its first. */
-  before: number;
+  /** Number of each of its rows in the file: as a spreadsheet counts, where the header is row 1, or of a JSON item from 1. */
+  numbers: readonly number[];
 }
 
+type Amounts = readonly { amountMinor: number; currency: string }[];
+
+/** A file as it will be imported, and what it comes to. */
 export interface SplitFile {
   type: 'text/csv' | 'application/json';
   rows: number;
   parts: readonly Part[];
+  amounts: Amounts;
+  /** Those of the rows that are due already. */
+  due: Amounts;
+  /** Rows without an amount and a currency that can be read. */
+  unclear: number;
+  /** Due dates without a time, which are taken as midnight UTC. */
+  plainDates: number;
+  /** The id in a row. */
+  idOf: (number: number) => string;
+  /** A file with these rows as they were, each with its error. It can be mended and imported again. */
+  withErrors: (errors: readonly { number: number; error: string }[]) => string;
 }
 
 /**
  * Splits a file into parts of some rows each, so that an import shows how far it has come. Each part of a CSV file gets its
- * header. Throws an Error with a plain message if the file is neither a CSV nor a JSON array. Pure.
+ * header. Values between semicolons are sent between commas, rows without any value are left out, and so is a column
+ * `error`, which a file of refused rows has. Throws an Error with a plain message if the file is neither a CSV nor a JSON
+ * array. `now` is in milliseconds. Pure.
  */
-export function splitFile(text: string, rowsPerPart: number): SplitFile {
+export function splitFile(text: string, rowsPerPart: number, now: number): SplitFile {
   const trimmed = text.trimStart();
   if (trimmed === '') throw new Error('The file is empty.');
   return trimmed.startsWith('[') || trimmed.startsWith('{')
-    ? splitJson(text, rowsPerPart)
-    : splitCsv(text, rowsPerPart);
+    ? splitJson(text, rowsPerPart, now)
+    : splitCsv(text, rowsPerPart, now);
 }
 
-function splitJson(text: string, rowsPerPart: number): SplitFile {
+interface Row {
+  number: number;
+  /** As it is sent. */
+  content: string;
+  /** Absent: it cannot be read. */
+  amount: { amountMinor: number; currency: string } | undefined;
+  dueAt: string;
+}
+
+function joined(
+  rows: readonly Row[],
+  rowsPerPart: number,
+  now: number,
+  contentOf: (rows: readonly Row[]) => string,
+) {
+  const clear = rows.flatMap(({ amount, dueAt }) => (amount === undefined ? [] : [{ ...amount, dueAt }]));
+  return {
+    rows: rows.length,
+    parts: chunks(rows, rowsPerPart).map((part) => ({
+      content: contentOf(part),
+      numbers: part.map(({ number }) => number),
+    })),
+    amounts: clear,
+    due: clear.filter(({ dueAt }) => Date.parse(dueAt) <= now),
+    unclear: rows.length - clear.length,
+  };
+}
+
+function splitJson(text: string, rowsPerPart: number, now: number): SplitFile {
   const value = parsed(text);
   if (!Array.isArray(value)) throw new Error('The file is JSON, but not an array of invoices.');
-  const items: unknown[] = value;
-  const parts = chunks(items, rowsPerPart).map((part, index) => ({
-    content: JSON.stringify(part),
-    rows: part.length,
-    before: index * rowsPerPart,
-  }));
-  return { type: 'application/json', rows: items.length, parts };
+  const items = value.map((item: unknown) => fieldsOf(item));
+  const rows = items.map((fields, index): Row => {
+    const { error: _, ...sent } = fields ?? {};
+    const { amountMinor, currency, dueAt } = sent;
+    const isClear = typeof amountMinor === 'number' && typeof currency === 'string';
+    return {
+      number: index + 1,
+      content: JSON.stringify(fields === undefined ? value[index] : sent),
+      amount: isClear ? { amountMinor, currency } : undefined,
+      dueAt: typeof dueAt === 'string' ? dueAt : '',
+    };
+  });
+  return {
+    type: 'application/json',
+    ...joined(rows, rowsPerPart, now, (part) => `[${part.map(({ content }) => content).join(',')}]`),
+    plainDates: 0,
+    idOf: (number) => String(items[number - 1]?.id ?? ''),
+    withErrors: (errors) =>
+      JSON.stringify(
+        errors.map(({ number, error }) => ({ ...items[number - 1], error })),
+        null,
+        2,
+      ),
+  };
 }
 
-function splitCsv(text: string, rowsPerPart: number): SplitFile {
-  const [header = '', ...rows] = recordsOf(text.replace(/^\uFEFF/, ''));
-  const parts = chunks(rows, rowsPerPart).map((part, index) => ({
-    content: header + part.join(''),
-    rows: part.length,
-    before: index * rowsPerPart,
-  }));
-  return { type: 'text/csv', rows: rows.length, parts };
+function fieldsOf(item: unknown): Record<string, unknown> | undefined {
+  return typeof item === 'object' && item !== null && !Array.isArray(item) ? { ...item } : undefined;
+}
+
+const plainDate = /^\d{4}-\d\d-\d\d$/;
+
+function splitCsv(text: string, rowsPerPart: number, now: number): SplitFile {
+  const [first = '', ...records] = recordsOf(text.replace(/^\uFEFF/, ''));
+  const separator = first.includes(';') && !first.includes(',') ? ';' : ',';
+  const columns = cellsOf(first, separator);
+  const [amountAt, currencyAt, dueAt, errorAt, idAt] = ['amount', 'currency', 'dueAt', 'error', 'id'].map(
+    (name) => columns.indexOf(name),
+  ) as [number, number, number, number, number];
+  const originals = new Map<number, string>();
+  const isRewritten = separator !== ',' || errorAt !== -1;
+  const sent = (cells: readonly string[]) => lineOf(cells.toSpliced(errorAt, errorAt === -1 ? 0 : 1), ',');
+  let plainDates = 0;
+  const rows = records.flatMap((record, index): Row[] => {
+    if (/^[\s,;]*$/.test(record)) return [];
+    const number = index + 2;
+    originals.set(number, record);
+    const cells = cellsOf(record, separator);
+    const isPlain = plainDate.test(cells[dueAt] ?? '');
+    if (isPlain) {
+      plainDates++;
+      cells[dueAt] = `${cells[dueAt]}T00:00:00Z`;
+    }
+    const currency = cells[currencyAt] ?? '';
+    const amount = parseAmount(cells[amountAt] ?? '', currency);
+    return [
+      {
+        number,
+        content: isRewritten || isPlain ? sent(cells) : record,
+        amount: amount.kind === 'bad' ? undefined : { amountMinor: amount.amountMinor, currency },
+        dueAt: cells[dueAt] ?? '',
+      },
+    ];
+  });
+  const header = isRewritten ? sent(columns) : first;
+  const without = (cells: readonly string[]) => (errorAt === -1 ? cells : cells.toSpliced(errorAt, 1));
+  const original = (number: number) => cellsOf(originals.get(number) ?? '', separator);
+  return {
+    type: 'text/csv',
+    ...joined(rows, rowsPerPart, now, (part) => header + part.map(({ content }) => content).join('')),
+    plainDates,
+    idOf: (number) => original(number)[idAt] ?? '',
+    withErrors: (errors) =>
+      [
+        // Excel takes a file without this mark for one in the encoding of Windows.
+        `\uFEFF${lineOf([...without(columns), 'error'], separator)}`,
+        ...errors.map(({ number, error }) => lineOf([...without(original(number)), error], separator)),
+      ].join(''),
+  };
+}
+
+/** The values of a record. */
+function cellsOf(record: string, separator: string): string[] {
+  const cells: string[] = [];
+  let cell = '';
+  let quoted = false;
+  const text = record.replace(/\r?\n$|\r$/, '');
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charAt(at);
+    if (quoted && char === '"' && text[at + 1] === '"') {
+      cell += char;
+      at++;
+    } else if (char === '"' && (quoted || cell === '')) quoted = !quoted;
+    else if (char === separator && !quoted) {
+      cells.push(cell);
+      cell = '';
+    } else cell += char;
+  }
+  return [...cells, cell];
+}
+
+/** A line of these values as they are: it is read by who wrote them, or by the app, which takes an export's marks away. */
+function lineOf(cells: readonly string[], separator: string): string {
+  const quoted = cells.map((cell) =>
+    /["\r\n]|^\s|\s$/.test(cell) || cell.includes(separator) ? `"${cell.replaceAll('"', '""')}"` : cell,
+  );
+  return `${quoted.join(separator)}\r\n`;
 }
 
 /** The records of a CSV text with their line ends. A line end between quotes belongs to its record. */
@@ -60,7 +195,7 @@ function recordsOf(text: string): string[] {
     begin = at + 1;
   }
   if (begin < text.length) records.push(text.slice(begin));
-  return records.filter((record, index) => index === 0 || record.trim() !== '');
+  return records;
 }
 
 function parsed(text: string): unknown {

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { splitCounts } from '../../../src/invoice/amountCounts.ts';
 import { api, type BulkRequest } from '../api/requests.ts';
 import { failureText } from '../parts/Failure.tsx';
 
@@ -6,17 +7,17 @@ const lookEveryMs = 500;
 
 export type BulkCount =
   | { kind: 'counting' }
-  | { kind: 'counted'; count: number }
+  | { kind: 'counted'; count: number; sums: readonly { amountMinor: number; currency: string }[] }
   | { kind: 'failed'; why: string };
 
-/** How many things a bulk change would change now: a preview counts them. */
+/** Number of things that a bulk change would change now, and the sums of their amounts: a preview counts them. */
 export function useBulkCount(request: BulkRequest): BulkCount {
   const [state, setState] = useState<BulkCount>({ kind: 'counting' });
   const asked = JSON.stringify(request);
   useEffect(() => {
     let ended = false;
     counted(request, () => ended)
-      .then((count) => setState({ kind: 'counted', count }))
+      .then((found) => setState({ kind: 'counted', ...found }))
       .catch((error: unknown) => setState({ kind: 'failed', why: failureText(error) }));
     return () => {
       ended = true;
@@ -25,7 +26,10 @@ export function useBulkCount(request: BulkRequest): BulkCount {
   return state;
 }
 
-async function counted(request: BulkRequest, isEnded: () => boolean): Promise<number> {
+async function counted(
+  request: BulkRequest,
+  isEnded: () => boolean,
+): Promise<{ count: number; sums: { amountMinor: number; currency: string }[] }> {
   const preview = { ...request, reason: 'a count before the change', dryRun: true };
   const { runId } = await api.bulk(preview, crypto.randomUUID());
   while (!isEnded()) {
@@ -33,7 +37,7 @@ async function counted(request: BulkRequest, isEnded: () => boolean): Promise<nu
     const run = await api.run(runId);
     if (run.status === 'running') continue;
     if (run.status !== 'completed') throw new Error(run.reason ?? `the count is ${run.status}`);
-    return run.counts.matching ?? 0;
+    return { count: run.counts.matching ?? 0, sums: splitCounts(run.counts).sums };
   }
-  return 0;
+  return { count: 0, sums: [] };
 }

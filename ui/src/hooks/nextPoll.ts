@@ -6,6 +6,7 @@ export const pollMs = { first: 1_000, busy: 5_000, idle: 30_000, longest: 60_000
  * ends within seconds. Each of the `looks` before that found it moving doubles the time. Pure.
  */
 export function nextPollMs(busy: boolean, failures: number, looks = Number.POSITIVE_INFINITY): number {
-  const usual = busy ? Math.min(pollMs.busy, pollMs.first * 2 ** looks) : pollMs.idle;
-  return Math.min(pollMs.longest, usual * 2 ** failures);
+  // An app that is away may come back at any moment.
+  if (failures > 0) return Math.min(pollMs.longest, pollMs.busy * 2 ** failures);
+  return busy ? Math.min(pollMs.busy, pollMs.first * 2 ** looks) : pollMs.idle;
 }

@@ -62,10 +62,12 @@ export function usePolled<T>({ name, load, isBusy = () => false, once = false }:
 
     void look();
     document.addEventListener('visibilitychange', onVisible);
+    addEventListener('online', onVisible);
     return () => {
       ended = true;
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', onVisible);
+      removeEventListener('online', onVisible);
     };
   }, [name, live, asked]);
 

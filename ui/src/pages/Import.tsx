@@ -1,45 +1,80 @@
-import { useState } from 'preact/hooks';
-import { counted, countText } from '../format/amountText.ts';
+import { useContext, useEffect, useState } from 'preact/hooks';
+import { CallFailed } from '../api/call.ts';
+import { counted, countText, sumsText } from '../format/amountText.ts';
+import { fileText, tellingWords } from '../format/fileText.ts';
 import { type SplitFile, splitFile } from '../format/splitFile.ts';
+import { State } from '../hooks/state.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
 import { DropFile } from '../parts/DropFile.tsx';
-import { failureText } from '../parts/Failure.tsx';
+import { FieldErrors, failureText } from '../parts/Failure.tsx';
 import { ImportResult } from '../parts/ImportResult.tsx';
 import { importParts, noProgress, type Progress, rowsPerPart } from '../parts/importParts.ts';
 import { Page } from '../parts/Page.tsx';
 
 const header = 'id,customerId,amount,currency,dueAt,paymentMethod,description';
 
-type State =
+type Progressed =
   | { kind: 'empty'; failure?: string }
+  | { kind: 'otherEncoding'; name: string; asWindows: string }
   | { kind: 'chosen'; name: string; file: SplitFile }
-  | { kind: 'sending' | 'done'; name: string; file: SplitFile; progress: Progress; failure?: string };
+  | { kind: 'sending' | 'done'; name: string; file: SplitFile; progress: Progress; failure?: unknown };
+
+/** The import of this tab: it goes on, and stays to be read, while another page is looked at. */
+let latest: Progressed = { kind: 'empty' };
+const changed = new EventTarget();
+
+function set(next: Progressed): void {
+  latest = next;
+  changed.dispatchEvent(new Event('changed'));
+}
+
+async function choose(chosen: File): Promise<void> {
+  try {
+    const read = fileText(new Uint8Array(await chosen.arrayBuffer()));
+    if (read.kind === 'text') take(chosen.name, read.text);
+    else set({ kind: 'otherEncoding', name: chosen.name, asWindows: read.asWindows });
+  } catch (error) {
+    set({ kind: 'empty', failure: failureText(error) });
+  }
+}
+
+function take(name: string, text: string): void {
+  try {
+    set({ kind: 'chosen', name, file: splitFile(text, rowsPerPart, Date.now()) });
+  } catch (error) {
+    set({ kind: 'empty', failure: failureText(error) });
+  }
+}
+
+async function send(name: string, file: SplitFile): Promise<void> {
+  let reached = noProgress;
+  set({ kind: 'sending', name, file, progress: reached });
+  try {
+    for await (const progress of importParts(file)) {
+      reached = progress;
+      set({ kind: 'sending', name, file, progress });
+    }
+    set({ kind: 'done', name, file, progress: reached });
+  } catch (error) {
+    set({ kind: 'done', name, file, progress: reached, failure: error });
+  }
+}
+
+/** Closing the tab would end an import half-way, so the browser asks. */
+addEventListener('beforeunload', (event) => {
+  if (latest.kind === 'sending') event.preventDefault();
+});
 
 /** Stores the invoices of a file. Sending a file again is safe. */
 export function Import() {
-  const [state, setState] = useState<State>({ kind: 'empty' });
-
-  async function choose(chosen: File): Promise<void> {
-    try {
-      setState({ kind: 'chosen', name: chosen.name, file: splitFile(await chosen.text(), rowsPerPart) });
-    } catch (error) {
-      setState({ kind: 'empty', failure: failureText(error) });
-    }
-  }
-
-  async function send(name: string, file: SplitFile): Promise<void> {
-    let latest = noProgress;
-    setState({ kind: 'sending', name, file, progress: latest });
-    try {
-      for await (const progress of importParts(file)) {
-        latest = progress;
-        setState({ kind: 'sending', name, file, progress });
-      }
-      setState({ kind: 'done', name, file, progress: latest });
-    } catch (error) {
-      setState({ kind: 'done', name, file, progress: latest, failure: failureText(error) });
-    }
-  }
+  const { pause } = useContext(State);
+  const [state, setState] = useState(latest);
+  useEffect(() => {
+    const update = () => setState(latest);
+    update();
+    changed.addEventListener('changed', update);
+    return () => changed.removeEventListener('changed', update);
+  }, []);
 
   return (
     <Page title="Import">
@@ -49,12 +84,32 @@ export function Import() {
           {state.failure}
         </p>
       )}
+      {state.kind === 'otherEncoding' && (
+        <section class="chosen" aria-label="Chosen file">
+          <p>
+            <strong>{state.name}</strong> is not in UTF-8. Excel writes "CSV" in the encoding of Windows
+            (Windows-1252), in which these words are: <strong>{tellingWords(state.asWindows)}</strong>. If
+            they are wrong, save the file as "CSV UTF-8" and choose that one.
+          </p>
+          <button type="button" onClick={() => take(state.name, state.asWindows)}>
+            They are right
+          </button>
+        </section>
+      )}
       {state.kind === 'empty' && <Format />}
       {state.kind === 'chosen' && (
         <section class="chosen" aria-label="Chosen file">
           <p>
-            <strong>{state.name}</strong>: {counted(state.file.rows, 'row')}. Invoices that are due are
-            charged soon after. A row that is stored already changes nothing.
+            <strong>{state.name}</strong>: {counted(state.file.rows, 'row')}
+            {state.file.amounts.length > 0 && `, ${sumsText(state.file.amounts)}`}.{' '}
+            {counted(state.file.due.length, 'row is', 'rows are')} due already
+            {state.file.due.length > 0 && ` (${sumsText(state.file.due)})`}.{' '}
+            {state.file.unclear > 0 &&
+              `${counted(state.file.unclear, 'row has', 'rows have')} no amount that can be read. `}
+            {state.file.plainDates > 0 &&
+              `${counted(state.file.plainDates, 'due date has', 'due dates have')} no time: midnight UTC is taken. `}
+            Invoices that are due are charged {pause ? 'once payments go on' : 'soon after'}. A row that is
+            stored already changes nothing.
           </p>
           <ActionButton
             label={`Import ${counted(state.file.rows, 'row')}`}
@@ -71,17 +126,31 @@ export function Import() {
           </p>
           {state.kind === 'done' && state.failure !== undefined && (
             <div class="failure" role="alert">
-              <p>{state.failure} What was stored stays. Send the file again: it goes on with the rest.</p>
-              <button type="button" onClick={() => void send(state.name, state.file)}>
-                Send again
-              </button>
+              <p>
+                {failureText(state.failure)} What was stored stays.{' '}
+                {mayHelp(state.failure)
+                  ? 'Send the file again: it goes on with the rest.'
+                  : 'Sending it again would fail again: put the file right, then choose it once more.'}
+              </p>
+              <FieldErrors error={state.failure} />
+              {mayHelp(state.failure) && (
+                <button type="button" onClick={() => void send(state.name, state.file)}>
+                  Send again
+                </button>
+              )}
             </div>
           )}
-          <ImportResult progress={state.progress} type={state.file.type} done={state.kind === 'done'} />
+          <ImportResult progress={state.progress} file={state.file} done={state.kind === 'done'} />
         </>
       )}
     </Page>
   );
+}
+
+/** True if the same file may be taken the next time: the app did not answer, is busy, or had a fault. */
+function mayHelp(error: unknown): boolean {
+  if (!(error instanceof CallFailed)) return false;
+  return error.status === 0 || error.status === 429 || error.status >= 500;
 }
 
 function Format() {
@@ -90,7 +159,8 @@ function Format() {
       <summary>What a file looks like</summary>
       <p>
         A CSV file with this header; the last two columns may be left out. The amount has at most the
-        currency's decimals.
+        currency's decimals. Semicolons between the values are fine, too. A due date without a time is
+        midnight UTC.
       </p>
       <pre>{`${header}\nINV-2026-0001,cus_Rio,310.84,BRL,2026-01-31T12:00:00Z,pm_card_visa,Domain renewal`}</pre>
       <p>

@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import type { InvoiceDetailAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
 import { CallFailed } from '../api/call.ts';
 import { api } from '../api/requests.ts';
 import { invoiceStory } from '../format/invoiceStory.ts';
 import { usePolled } from '../hooks/polled.ts';
+import { State } from '../hooks/state.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
 import { Amount } from '../parts/Amount.tsx';
 import { CopyId } from '../parts/CopyId.tsx';
@@ -76,11 +77,12 @@ export function InvoicePage({ id }: { id: string }) {
 }
 
 function Details({ invoice, done }: { invoice: InvoiceDetailAnswer; done: () => void }) {
+  const { pause } = useContext(State);
   const { customerId, dueAt, description, payment, attempts, paymentMethod, claim, status } = invoice;
   return (
     <>
       <p class="story">
-        <Status of={status} /> {invoiceStory(invoice, Date.now())}
+        <Status of={status} /> {invoiceStory(invoice, Date.now(), Boolean(pause))}
       </p>
       <dl class="facts">
         <dt>Amount</dt>

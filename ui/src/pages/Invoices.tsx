@@ -44,19 +44,18 @@ export function Invoices({ place }: { place: Place }) {
   const asked = queryOf(query);
   const list = withQuery('invoices', asked);
   const look = usePolled({ name: list, load: () => api.invoices(asked), isBusy: someClaimed });
-  const [selection, setSelection] = useState<{ of: string; ids: ReadonlySet<string> }>({
-    of: list,
-    ids: new Set(),
-  });
+  const [selection, setSelection] = useState<Selected>({ of: list, ids: new Set() });
   const [bulk, setBulk] = useState<'retry' | 'void'>();
-  const [all, setAll] = useState<string>();
   const mayBulk = useHasCall('startBulk');
-  // What was selected in another list is selected no more.
-  const selected = selection.of === list ? selection.ids : new Set<string>();
-  const select = (ids: ReadonlySet<string>) => setSelection({ of: list, ids });
-  const chosen = look.data?.invoices.filter(({ id }) => selected.has(id)) ?? [];
+  const rows = look.data?.invoices ?? [];
+  // A selection of another list is none.
+  const ids = selection.of === list ? selection.ids : new Set<string>();
+  const allMatching = ids === 'all';
+  const selected = ids === 'all' ? new Set(rows.map(({ id }) => id)) : ids;
+  // A change of single rows ends the selection of everything: it names the rows of this page only.
+  const select = (changed: Selected['ids']) => setSelection({ of: list, ids: changed });
+  const chosen = rows.filter(({ id }) => selected.has(id));
   const { continuation: _, ...filter } = asked;
-  const allMatching = all === list;
 
   return (
     <Page
@@ -79,15 +78,17 @@ export function Invoices({ place }: { place: Place }) {
             {selected.size > 0 && (
               <section class="selection" aria-label="Selection">
                 <p>
-                  {counted(chosen.length, 'invoice')} selected: {sumsText(chosen)}
+                  {allMatching
+                    ? 'Every invoice that matches is selected, on all pages. They are counted before anything changes.'
+                    : `${counted(chosen.length, 'invoice')} selected: ${sumsText(chosen)}`}
                 </p>
                 {mayBulk && continuation !== null && asked.status !== undefined && (
                   <button
                     type="button"
                     aria-pressed={allMatching}
-                    onClick={() => setAll(allMatching ? undefined : list)}
+                    onClick={() => select(allMatching ? new Set() : 'all')}
                   >
-                    {allMatching ? 'All that match are selected' : 'Select all that match'}
+                    Select all that match
                   </button>
                 )}
                 <ActionButton label="Retry…" why={whyNot(chosen, 'retry')} onClick={() => setBulk('retry')} />
@@ -129,6 +130,13 @@ export function Invoices({ place }: { place: Place }) {
       )}
     </Page>
   );
+}
+
+interface Selected {
+  /** The list that it is of. */
+  of: string;
+  /** `all`: everything that matches, on this page and the others. */
+  ids: ReadonlySet<string> | 'all';
 }
 
 function queryOf(query: URLSearchParams): Record<string, string | undefined> {

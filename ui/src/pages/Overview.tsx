@@ -1,10 +1,11 @@
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import type { OverviewAnswer } from '../../../src/ops/answers/overviewAnswers.ts';
 import { api } from '../api/requests.ts';
 import { countText, sumsText } from '../format/amountText.ts';
 import { duration } from '../format/relativeTime.ts';
 import { usePolled } from '../hooks/polled.ts';
 import { useHasCall } from '../hooks/session.ts';
+import { State } from '../hooks/state.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
 import { AttentionList } from '../parts/AttentionList.tsx';
 import { Figure } from '../parts/Figure.tsx';
@@ -12,15 +13,14 @@ import { Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
 import { Page } from '../parts/Page.tsx';
 import { PaidChart } from '../parts/PaidChart.tsx';
-import { PauseBanner } from '../parts/PauseBanner.tsx';
 import { PauseDialog } from '../parts/PauseDialog.tsx';
 import { RunTable } from '../parts/RunTable.tsx';
-import { StartRunDialog } from '../parts/StartRunDialog.tsx';
+import { StartRunButton } from '../parts/StartRunDialog.tsx';
 
 /** Is everything being paid? What needs a person comes first. */
 export function Overview() {
   const look = usePolled({ name: 'overview', load: api.overview, isBusy });
-  const [starting, setStarting] = useState(false);
+  const { pause, reload } = useContext(State);
   const [pausing, setPausing] = useState(false);
   const mayPause = useHasCall('pausePayments');
   return (
@@ -28,18 +28,17 @@ export function Overview() {
       title="Overview"
       actions={
         <>
-          {mayPause && look.data?.paused === null && (
+          {mayPause && pause === null && (
             <ActionButton label="Pause…" danger onClick={() => setPausing(true)} />
           )}
-          <ActionButton label="Start run…" onClick={() => setStarting(true)} />
+          <StartRunButton />
         </>
       }
     >
       <Loaded look={look}>
         {(overview) => (
           <>
-            <PauseBanner pause={overview.paused} done={look.reload} />
-            <AttentionList attention={overview.attention} />
+            <AttentionList attention={overview.attention} isFresh={look.error === undefined} />
             <Figures of={overview} />
             <div class="columns">
               <PaidChart days={overview.paidPerDay} />
@@ -54,8 +53,7 @@ export function Overview() {
           </>
         )}
       </Loaded>
-      {pausing && <PauseDialog close={() => setPausing(false)} done={look.reload} />}
-      {starting && <StartRunDialog close={() => setStarting(false)} />}
+      {pausing && <PauseDialog close={() => setPausing(false)} done={reload} />}
     </Page>
   );
 }
@@ -65,6 +63,7 @@ function isBusy({ backlog, invoices, outbox }: OverviewAnswer): boolean {
 }
 
 function Figures({ of: { invoices, backlog, refunded } }: { of: OverviewAnswer }) {
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
   const none = Object.values(invoices).every((count) => count === 0);
   if (none) {
     return (
@@ -78,7 +77,12 @@ function Figures({ of: { invoices, backlog, refunded } }: { of: OverviewAnswer }
   }
   return (
     <ul class="figures" aria-label="Invoices by state">
-      <Figure name="Due" count={backlog.waiting} to="/invoices?status=pending" note="not claimed yet" />
+      <Figure
+        name="Due"
+        count={backlog.waiting}
+        to={`/invoices?status=pending&dueBefore=${tomorrow}`}
+        note="not claimed yet"
+      />
       <Figure name="Claimed" count={invoices.claimed} to="/invoices?status=claimed" />
       <Figure name="Processing" count={invoices.processing} to="/invoices?status=processing" />
       <Figure
@@ -109,7 +113,7 @@ function Standing({ of: overview }: { of: OverviewAnswer }) {
           `, ${Math.round(charges.refusedShare * 100)} % refused`}
       </dd>
       <dt>Backlog</dt>
-      <dd>{backlogText(backlog)}</dd>
+      <dd>{backlogText(backlog, overview.paused !== null)}</dd>
       <dt>Waiting for later</dt>
       <dd>{countText(Math.max(0, invoices.pending - backlog.waiting))} due later or waiting for a retry</dd>
       <dt>Outbox</dt>
@@ -144,14 +148,15 @@ function Standing({ of: overview }: { of: OverviewAnswer }) {
   );
 }
 
-function backlogText({
-  waiting,
-  claimed,
-  estimatedSeconds,
-  oldestSeconds,
-}: OverviewAnswer['backlog']): string {
+function backlogText(
+  { waiting, claimed, estimatedSeconds, oldestSeconds }: OverviewAnswer['backlog'],
+  isPaused: boolean,
+): string {
   if (waiting + claimed === 0) return 'everything due is paid';
-  const done =
-    estimatedSeconds === null ? 'nothing is being paid' : `done in about ${duration(estimatedSeconds)}`;
+  const done = isPaused
+    ? 'payments are paused'
+    : estimatedSeconds === null
+      ? 'nothing is being paid'
+      : `done in about ${duration(estimatedSeconds)}`;
   return waiting === 0 ? done : `${done}, the first has waited ${duration(oldestSeconds)}`;
 }

@@ -1,8 +1,9 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
+import { splitCounts } from '../../../src/invoice/amountCounts.ts';
 import type { RunAnswer } from '../../../src/ops/answers/runAnswers.ts';
 import { CallFailed } from '../api/call.ts';
 import { api } from '../api/requests.ts';
-import { countText } from '../format/amountText.ts';
+import { countText, sumsText } from '../format/amountText.ts';
 import { go } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
@@ -41,12 +42,17 @@ const order: readonly Group['status'][] = [
 /** Groups that a resumed run does again. */
 const unfinished: readonly Group['status'][] = ['lost', 'failed', 'partial', 'skipped', 'pending', 'running'];
 
+/** The record of a run that was started is there within this time. */
+const appearsWithinMs = 60_000;
+
 /** One run, group by group. */
 export function RunPage({ id }: { id: string }) {
+  const opened = useRef(Date.now());
   const look = usePolled({
     name: `run ${id}`,
     load: () => recordOf(id),
-    isBusy: (found) => found === 'not there' || found.status === 'running',
+    isBusy: (found) =>
+      found === 'not there' ? Date.now() - opened.current < appearsWithinMs : found.status === 'running',
   });
   const [open, setOpen] = useState<'cancel' | 'resume'>();
   const run = look.data === 'not there' ? undefined : look.data;
@@ -101,6 +107,7 @@ async function recordOf(id: string): Promise<RunAnswer | 'not there'> {
 
 function Details({ run }: { run: RunAnswer }) {
   const groups = groupsOf(run);
+  const sums = sumsText(splitCounts(run.counts).sums);
   const ended = groups.filter(({ status }) => status !== 'pending' && status !== 'running').length;
   return (
     <>
@@ -126,6 +133,12 @@ function Details({ run }: { run: RunAnswer }) {
           {countText(claimedOf(run.counts))}{' '}
           <span class="quiet">({countsText(run.counts) || 'nothing yet'})</span>
         </dd>
+        {sums !== '' && (
+          <>
+            <dt>Amount</dt>
+            <dd>{sums}</dd>
+          </>
+        )}
         <dt>Groups</dt>
         <dd>{groupsDone(run.groups)} ended</dd>
         <dt>Started</dt>
@@ -176,8 +189,8 @@ function groupsOf({ groups }: RunAnswer): Group[] {
 
 /** `claimed 96, contended 2`; counts of nothing are left out. */
 function countsText(counts: RunAnswer['counts']): string {
-  return Object.entries(counts)
-    .filter(([, count]) => count !== 0)
+  return splitCounts(counts)
+    .others.filter(([, count]) => count !== 0)
     .map(([name, count]) => `${name} ${countText(count)}`)
     .join(', ');
 }

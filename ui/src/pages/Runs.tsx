@@ -8,7 +8,7 @@ import { Loaded } from '../parts/Loaded.tsx';
 import { Page } from '../parts/Page.tsx';
 import { Pager } from '../parts/Pager.tsx';
 import { RunTable } from '../parts/RunTable.tsx';
-import { StartRunDialog } from '../parts/StartRunDialog.tsx';
+import { StartRunButton, StartRunDialog } from '../parts/StartRunDialog.tsx';
 
 const filters: readonly Filter[] = [
   {
@@ -29,14 +29,14 @@ export function Runs({ place }: { place: Place }) {
     load: () => api.runs(asked),
     isBusy: ({ runs }) => runs.some(({ status }) => status === 'running'),
   });
-  const [starting, setStarting] = useState<'run' | 'preview'>();
+  const [previewing, setPreviewing] = useState(false);
   return (
     <Page
       title="Runs"
       actions={
         <>
-          <ActionButton label="Preview…" onClick={() => setStarting('preview')} />
-          <ActionButton label="Start run…" onClick={() => setStarting('run')} />
+          <ActionButton label="Preview…" onClick={() => setPreviewing(true)} />
+          <StartRunButton />
         </>
       }
     >
@@ -53,9 +53,7 @@ export function Runs({ place }: { place: Place }) {
           </>
         )}
       </Loaded>
-      {starting !== undefined && (
-        <StartRunDialog preview={starting === 'preview'} close={() => setStarting(undefined)} />
-      )}
+      {previewing && <StartRunDialog preview close={() => setPreviewing(false)} />}
     </Page>
   );
 }

@@ -6,9 +6,10 @@ import { platformSignIn, usePlatformSignIn } from '../hooks/platformSignIn.ts';
 import { failureText } from '../parts/Failure.tsx';
 
 /** Asks for the function key, tries it, and then shows the view that the URL names. */
-export function SignIn({ enter }: { enter: () => Promise<void> }) {
+export function SignIn({ enter, why }: { enter: () => Promise<void>; why: string }) {
   const [key, setKey] = useState('');
   const [failure, setFailure] = useState('');
+  const told = failure === '' ? why : failure;
   const platform = usePlatformSignIn();
   // The platform answers before the app does, and looks at no key.
   const refusal = platform
@@ -48,11 +49,12 @@ export function SignIn({ enter }: { enter: () => Promise<void> }) {
           />
         </label>
         <p id="key-help" class="quiet">
-          It is kept until you close this tab, and is sent to this app only.
+          It is kept until you close this tab, is given to new tabs of this browser, and is sent to this app
+          only.
         </p>
-        {failure !== '' && (
+        {told !== '' && (
           <p class="wrong" role="alert">
-            {failure}
+            {told}
           </p>
         )}
         <button type="submit" class="primary">

@@ -1,10 +1,11 @@
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import type { OverviewAnswer } from '../../../src/ops/answers/overviewAnswers.ts';
 import { counted } from '../format/amountText.ts';
+import { State } from '../hooks/state.ts';
 import { ActionButton } from './ActionButton.tsx';
 import { BulkAllDialog } from './BulkAllDialog.tsx';
 import { Link } from './Link.tsx';
-import { StartRunDialog } from './StartRunDialog.tsx';
+import { StartRunButton } from './StartRunDialog.tsx';
 import { Time } from './Time.tsx';
 
 type Item = OverviewAnswer['attention'][number];
@@ -57,6 +58,11 @@ const told: Readonly<Record<Item['code'], Told>> = {
     review: ['/invoices?status=parked', 'Review invoices'],
     runbook: 'invoices-parked',
   },
+  'invoices-declined': {
+    text: (count) => `${counted(count, 'invoice was', 'invoices were')} declined for good`,
+    review: ['/invoices?status=declined', 'Review invoices'],
+    runbook: 'invoices-declined',
+  },
   'stale-claims': {
     text: (count) =>
       `${counted(count, 'claim gives', 'claims give')} no sign of life; the next run takes over`,
@@ -67,10 +73,14 @@ const told: Readonly<Record<Item['code'], Told>> = {
 };
 
 /** What needs a person, the most urgent first, each with what fixes it; one quiet line on a good day. */
-export function AttentionList({ attention }: { attention: readonly Item[] }) {
+export function AttentionList({ attention, isFresh }: { attention: readonly Item[]; isFresh: boolean }) {
+  const { pause, away } = useContext(State);
   const [open, setOpen] = useState<Fix>();
   const close = () => setOpen(undefined);
-  if (attention.length === 0) return <p class="calm-day">Nothing needs you.</p>;
+  if (attention.length === 0) {
+    const isCalm = isFresh && away === undefined && pause === null;
+    return isCalm ? <p class="calm-day">Nothing needs you.</p> : null;
+  }
   return (
     <>
       <ul class="attention" aria-label="Needs you">
@@ -91,13 +101,15 @@ export function AttentionList({ attention }: { attention: readonly Item[] }) {
                 <Link to={review[0]} class="button">
                   {review[1]}
                 </Link>
-                {fix !== undefined && <ActionButton label={fix.label} onClick={() => setOpen(fix.dialog)} />}
+                {fix?.dialog === 'run' && <StartRunButton />}
+                {fix !== undefined && fix.dialog !== 'run' && (
+                  <ActionButton label={fix.label} onClick={() => setOpen(fix.dialog)} />
+                )}
               </div>
             </li>
           );
         })}
       </ul>
-      {open === 'run' && <StartRunDialog close={close} />}
       {(open === 'outbox' || open === 'dead-letters') && (
         <BulkAllDialog request={{ action: 'redrive', filter: { from: open } }} what="message" close={close} />
       )}

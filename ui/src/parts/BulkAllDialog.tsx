@@ -1,5 +1,5 @@
 import { api, type BulkRequest } from '../api/requests.ts';
-import { counted, countText } from '../format/amountText.ts';
+import { counted, countText, sumsText } from '../format/amountText.ts';
 import { useBulkCount } from '../hooks/bulkCount.ts';
 import { go } from '../hooks/location.ts';
 import { announce } from './Announcements.tsx';
@@ -34,9 +34,14 @@ export function BulkAllDialog({
   const counting = useBulkCount(request);
   const { title, says } = verbs[request.action];
   const count = counting.kind === 'counted' ? counting.count : 0;
+  const sums = counting.kind === 'counted' ? sumsText(counting.sums) : '';
   return (
     <Dialog
-      title={counting.kind === 'counted' ? `${title} ${counted(count, what)}?` : `${title}: counting …`}
+      title={
+        counting.kind === 'counted'
+          ? `${title} ${counted(count, what)}${sums === '' ? '' : ` (${sums})`}?`
+          : `${title}: counting …`
+      }
       action={title}
       reason="required"
       danger={request.action === 'void' || request.action === 'discard'}

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { failureText } from './Failure.tsx';
+import { FieldErrors, failureText } from './Failure.tsx';
 
 interface DialogProps {
   /** The question, with what it is about. */
@@ -23,14 +23,17 @@ interface DialogProps {
   close: () => void;
 }
 
-/** A question before something is changed. The focus begins on Cancel, and goes back to where it was. */
+/**
+ * A question before something is changed. The focus begins in the first field, on Cancel if there is none, and goes back to
+ * where it was.
+ */
 export function Dialog(props: DialogProps) {
   const { title, children, action, reason, typed, wrong, danger = false, act, close } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const cancel = useRef<HTMLButtonElement>(null);
   const [why, setWhy] = useState('');
   const [typedText, setTyped] = useState('');
-  const [failure, setFailure] = useState('');
+  const [failure, setFailure] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const keys = useRef(new Map<string, string>());
   const id = useId();
@@ -38,7 +41,8 @@ export function Dialog(props: DialogProps) {
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
-    cancel.current?.focus();
+    const field = dialog.current?.querySelector<HTMLElement>('input:not([type=checkbox])');
+    (field ?? cancel.current)?.focus();
     return () => {
       if (before instanceof HTMLElement) before.focus();
     };
@@ -62,12 +66,12 @@ export function Dialog(props: DialogProps) {
       return;
     }
     setBusy(true);
-    setFailure('');
+    setFailure(undefined);
     try {
       await act(why.trim() === '' ? undefined : why.trim(), keyOf);
       close();
     } catch (error) {
-      setFailure(failureText(error));
+      setFailure(error);
       setBusy(false);
     }
   }
@@ -107,14 +111,15 @@ export function Dialog(props: DialogProps) {
               value={why}
               maxLength={500}
               onInput={(event) => setWhy(event.currentTarget.value)}
-              aria-describedby={failure === '' ? undefined : `${id}-failure`}
+              aria-describedby={failure === undefined ? undefined : `${id}-failure`}
             />
           </label>
         )}
-        {failure !== '' && (
-          <p class="wrong" role="alert" id={`${id}-failure`}>
-            {failure}
-          </p>
+        {failure !== undefined && (
+          <div class="wrong" role="alert" id={`${id}-failure`}>
+            <p>{failureText(failure)}</p>
+            <FieldErrors error={failure} />
+          </div>
         )}
         <footer>
           <button type="button" ref={cancel} disabled={busy} onClick={close}>

@@ -7,14 +7,16 @@ import type { InvoiceDialog } from './invoiceDialog.ts';
 export function DueDateDialog({ invoice: { id, dueAt }, close, done }: InvoiceDialog) {
   const [wanted, setWanted] = useState(dueAt.slice(0, 16));
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(wanted);
+  const isPast = isTime && Date.parse(`${wanted}:00Z`) <= Date.now();
   return (
     <Dialog
       title={`Move the due date of ${id}?`}
       action="Move"
+      reason={isPast ? 'required' : 'optional'}
       wrong={isTime ? undefined : 'Give a date and a time.'}
       close={close}
-      act={async () => {
-        await api.moveDueDate(id, `${wanted}:00Z`);
+      act={async (reason) => {
+        await api.moveDueDate(id, { dueAt: `${wanted}:00Z`, ...(reason === undefined ? {} : { reason }) });
         announce(`The due date of ${id} is moved.`);
         done();
       }}
@@ -27,6 +29,7 @@ export function DueDateDialog({ invoice: { id, dueAt }, close, done }: InvoiceDi
           onInput={(event) => setWanted(event.currentTarget.value)}
         />
       </label>
+      {isPast && <p role="status">This time is in the past: the invoice is charged at the next run.</p>}
     </Dialog>
   );
 }

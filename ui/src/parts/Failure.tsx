@@ -5,20 +5,26 @@ export function failureText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** What is wrong with which field, if the app has said so. */
+export function FieldErrors({ error }: { error: unknown }) {
+  if (!(error instanceof CallFailed) || error.errors.length === 0) return null;
+  return (
+    <ul>
+      {error.errors.map(({ field, error: text }) => (
+        <li key={`${field} ${text}`}>
+          <code>{field}</code>: {text}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** A failed look: what went wrong, and a button to try again. */
 export function Failure({ error, retry }: { error: unknown; retry: () => void }) {
   return (
     <div class="failure" role="alert">
       <p>{failureText(error)}</p>
-      {error instanceof CallFailed && error.errors.length > 0 && (
-        <ul>
-          {error.errors.map(({ field, error: text }) => (
-            <li key={field}>
-              <code>{field}</code>: {text}
-            </li>
-          ))}
-        </ul>
-      )}
+      <FieldErrors error={error} />
       <button type="button" onClick={retry}>
         Try again
       </button>

@@ -1,13 +1,9 @@
-import { useState } from 'preact/hooks';
-import { csvLine } from '../../../src/platform/csv.ts';
 import { countText } from '../format/amountText.ts';
-import { ActionButton } from './ActionButton.tsx';
-import type { Progress } from './importParts.ts';
+import type { SplitFile } from '../format/splitFile.ts';
+import type { Progress, RefusedRow } from './importParts.ts';
 import { Link } from './Link.tsx';
-import { StartRunDialog } from './StartRunDialog.tsx';
+import { StartRunButton } from './StartRunDialog.tsx';
 import { type Column, Table } from './Table.tsx';
-
-type Rejected = Progress['rejected'][number];
 
 /** Rows that are shown; a file with more of them is wrong as a whole. */
 const mostShown = 500;
@@ -15,14 +11,13 @@ const mostShown = 500;
 /** What has come of an import: rejected rows first. */
 export function ImportResult({
   progress: { created, duplicates, rejected },
-  type,
+  file,
   done,
 }: {
   progress: Progress;
-  type: 'text/csv' | 'application/json';
+  file: SplitFile;
   done: boolean;
 }) {
-  const [starting, setStarting] = useState(false);
   return (
     <>
       <ul class="figures" aria-label="Rows by what became of them">
@@ -50,10 +45,10 @@ export function ImportResult({
           <Link to="/" class="button">
             Watch them being paid
           </Link>
-          <ActionButton label="Start run…" onClick={() => setStarting(true)} />
+          <StartRunButton />
           {rejected.length > 0 && (
-            <button type="button" onClick={() => save(rejected, type)}>
-              Rejected rows as CSV
+            <button type="button" onClick={() => save(rejected, file)}>
+              Rejected rows as a file
             </button>
           )}
         </div>
@@ -62,51 +57,40 @@ export function ImportResult({
         <>
           <h2>Rejected rows</h2>
           <p class="quiet">
-            Put them right in the file and send it again: what is stored already stays as it is.
+            Put them right in the file and send it again, or in the file of the rejected rows: what is stored
+            already stays as it is.
           </p>
           <Table
             caption="Rejected rows"
-            columns={columnsFor(type)}
+            columns={columnsFor(file)}
             rows={rejected.slice(0, mostShown)}
-            keyOf={({ index, field }) => `${index} ${field}`}
+            keyOf={({ number, field }) => `${number} ${field}`}
             empty={null}
           />
           {rejected.length > mostShown && (
-            <p>And {countText(rejected.length - mostShown)} more: see the CSV.</p>
+            <p>And {countText(rejected.length - mostShown)} more: see the file of them.</p>
           )}
         </>
       )}
-      {starting && <StartRunDialog close={() => setStarting(false)} />}
     </>
   );
 }
 
-function columnsFor(type: 'text/csv' | 'application/json'): readonly Column<Rejected>[] {
+function columnsFor({ type, idOf }: SplitFile): readonly Column<RefusedRow>[] {
   return [
-    {
-      head: type === 'text/csv' ? 'Row of the file' : 'Item',
-      right: true,
-      cell: (row) => rowNumber(row, type),
-    },
+    { head: type === 'text/csv' ? 'Row of the file' : 'Item', right: true, cell: ({ number }) => number },
+    { head: 'Id', cell: ({ number }) => idOf(number) },
     { head: 'Field', cell: ({ field }) => <code>{field}</code> },
     { head: 'What is wrong', cell: ({ error }) => error },
   ];
 }
 
-/** As a spreadsheet counts: the header is row 1. */
-function rowNumber({ index }: Rejected, type: 'text/csv' | 'application/json'): number {
-  return type === 'text/csv' ? index + 2 : index + 1;
-}
-
-function save(rejected: readonly Rejected[], type: 'text/csv' | 'application/json'): void {
-  const lines = [
-    csvLine(['row', 'field', 'error']),
-    ...rejected.map((row) => csvLine([rowNumber(row, type), row.field, row.error])),
-  ];
-  const url = URL.createObjectURL(new Blob(lines, { type: 'text/csv' }));
+function save(rejected: readonly RefusedRow[], { type, withErrors }: SplitFile): void {
+  const told = rejected.map(({ number, field, error }) => ({ number, error: `${field}: ${error}` }));
+  const url = URL.createObjectURL(new Blob([withErrors(told)], { type }));
   const link = document.createElement('a');
   link.href = url;
-  link.download = 'rejected.csv';
+  link.download = type === 'text/csv' ? 'rejected.csv' : 'rejected.json';
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

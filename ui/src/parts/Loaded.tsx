@@ -1,7 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useContext, useEffect, useState } from 'preact/hooks';
+import { exactTime, relativeTime } from '../format/relativeTime.ts';
 import type { Polled } from '../hooks/polled.ts';
+import { State } from '../hooks/state.ts';
 import { Failure, failureText } from './Failure.tsx';
+import { useNow } from './Time.tsx';
 
 const skeletonAfterMs = 300;
 
@@ -13,6 +16,7 @@ export function Loaded<T>({
   look: Polled<T>;
   children: (data: T) => ComponentChildren;
 }) {
+  const { away } = useContext(State);
   if (data === undefined) {
     return error === undefined ? <Skeleton /> : <Failure error={error} retry={reload} />;
   }
@@ -20,14 +24,30 @@ export function Loaded<T>({
     <>
       {error !== undefined && (
         <p class="stale" role="alert">
-          As of {new Date(asOf ?? 0).toISOString().slice(11, 19)} UTC: {failureText(error)}{' '}
+          As of {new Date(asOf ?? 0).toISOString().slice(11, 19)} UTC
+          {away === undefined && `: ${failureText(error)}`}{' '}
           <button type="button" onClick={reload}>
             Try again
           </button>
         </p>
       )}
+      {error === undefined && asOf !== undefined && <Old asOf={asOf} />}
       {children(data)}
     </>
+  );
+}
+
+/** Age from which figures say how old they are (ms). */
+const oldMs = 60_000;
+
+/** Figures that nothing keeps up to date say so. */
+function Old({ asOf }: { asOf: number }) {
+  const now = useNow();
+  if (now - asOf < oldMs) return null;
+  return (
+    <p class="quiet">
+      As of {exactTime(new Date(asOf).toISOString())} ({relativeTime(asOf, now)})
+    </p>
   );
 }
 

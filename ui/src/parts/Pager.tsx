@@ -24,9 +24,11 @@ export function Pager({
       <button
         type="button"
         disabled={first}
-        onClick={() =>
-          history.state === reached ? history.back() : go(withFilters(place, { page: undefined }))
-        }
+        onClick={() => {
+          if (history.state === reached) history.back();
+          else go(withFilters(place, { page: undefined }));
+          focusHeading();
+        }}
       >
         Previous
       </button>
@@ -34,12 +36,19 @@ export function Pager({
       <button
         type="button"
         disabled={continuation === null}
-        onClick={() =>
-          continuation !== null && go(withFilters(place, { page: continuation }), { state: reached })
-        }
+        onClick={() => {
+          if (continuation === null) return;
+          go(withFilters(place, { page: continuation }), { state: reached });
+          focusHeading();
+        }}
       >
         Next
       </button>
     </nav>
   );
+}
+
+/** The buttons go away while the next page loads; without this the focus would be nowhere. */
+function focusHeading(): void {
+  document.querySelector('h1')?.focus();
 }

@@ -1,7 +1,7 @@
 import { scaleBand, scaleLinear } from 'd3-scale';
 import { counted, countText } from '../format/amountText.ts';
 
-const size = { width: 720, height: 150, bottom: 20, left: 44, top: 8 };
+const size = { width: 720, height: 150, bottom: 20, left: 72, top: 8 };
 
 /** Invoices paid per day, as bars; the same figures as a table for those who do not see them. */
 export function PaidChart({ days }: { days: readonly { day: string; count: number }[] }) {

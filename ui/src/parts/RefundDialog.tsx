@@ -23,9 +23,10 @@ export function RefundDialog({ invoice, close, done }: InvoiceDialog) {
       close={close}
       act={async (reason = '', keyOf) => {
         if (parsed.kind === 'bad') return;
-        const body = { reason, ...(parsed.amountMinor === left ? {} : { amountMinor: parsed.amountMinor }) };
-        await api.refund(id, body, keyOf(body));
-        announce(`A refund of ${wanted.trim()} ${currency} is ordered.`);
+        // Always an amount: if less is left by now, the app refuses instead of paying back less than the dialog says.
+        const body = { reason, amountMinor: parsed.amountMinor };
+        const { amountMinor: ordered } = await api.refund(id, body, keyOf(body));
+        announce(`A refund of ${amountText(ordered, currency)} ${currency} is ordered.`);
         done();
       }}
     >

@@ -7,10 +7,12 @@ import type { InvoiceDialog } from './invoiceDialog.ts';
 
 /** Another try, with the same key, with a new one, or with another payment method. */
 export function RetryDialog({ invoice, close, done }: InvoiceDialog) {
-  const { id, amountMinor, currency, payment, status } = invoice;
+  const { id, amountMinor, currency, payment, status, timeline } = invoice;
+  const wasDeclined = status === 'declined' || timeline.at(-1)?.what === 'retry: declined';
   const [notCharged, setNotCharged] = useState(false);
   const [method, setMethod] = useState('');
   const newKey = notCharged || method.trim() !== '' || status === 'declined';
+  const isAsked = newKey && !wasDeclined;
   return (
     <Dialog
       title={`Charge ${amountText(amountMinor, currency)} ${currency} for ${id} again?`}
@@ -29,7 +31,7 @@ export function RetryDialog({ invoice, close, done }: InvoiceDialog) {
     >
       <p>
         {newKey
-          ? 'It is a new charge, under a new key. The provider is asked first whether an earlier one went through.'
+          ? `It is a new charge, under a new key.${isAsked ? ' The provider is asked first whether an earlier one went through.' : ''}`
           : `It goes out with key ${payment.keyNumber} again. A charge that went through is found, not repeated.`}
       </p>
       <label class="field">
@@ -41,7 +43,7 @@ export function RetryDialog({ invoice, close, done }: InvoiceDialog) {
           onInput={(event) => setMethod(event.currentTarget.value)}
         />
       </label>
-      {status === 'parked' && (
+      {!wasDeclined && (
         <label class="check">
           <input
             type="checkbox"

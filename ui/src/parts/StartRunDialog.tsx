@@ -4,8 +4,26 @@ import { countText } from '../format/amountText.ts';
 import { go } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';
 import { Session } from '../hooks/session.ts';
+import { State } from '../hooks/state.ts';
+import { ActionButton } from './ActionButton.tsx';
 import { announce } from './Announcements.tsx';
 import { Dialog } from './Dialog.tsx';
+
+/** The button that starts a run, with its dialog. While payments are paused a run would claim nothing. */
+export function StartRunButton() {
+  const { pause } = useContext(State);
+  const [starting, setStarting] = useState(false);
+  return (
+    <>
+      <ActionButton
+        label="Start run…"
+        why={pause ? 'Payments are paused: a run would claim nothing.' : undefined}
+        onClick={() => setStarting(true)}
+      />
+      {starting && <StartRunDialog close={() => setStarting(false)} />}
+    </>
+  );
+}
 
 /** Asks before a run is started. A preview claims nothing and counts what a run would claim. */
 export function StartRunDialog({ close, preview = false }: { close: () => void; preview?: boolean }) {

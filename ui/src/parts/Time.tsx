@@ -17,11 +17,12 @@ export function ExactTime({ at }: { at: string }) {
   return <time dateTime={at}>{exactTime(at)}</time>;
 }
 
-function useNow(): number {
-  const [now, setNow] = useState(() => Date.now());
+/** The present time (ms) of this look at the page; it looks again every 5 s. */
+export function useNow(): number {
+  const [, setLooks] = useState(0);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 5_000);
+    const timer = setInterval(() => setLooks((looks) => looks + 1), 5_000);
     return () => clearInterval(timer);
   }, []);
-  return now;
+  return Date.now();
 }
