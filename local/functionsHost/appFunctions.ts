@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Binding, FunctionMetadata } from './coreTypes.ts';
-import { HostStartError } from './hostStartError.ts';
+import { HostStartError, Unsupported } from './hostStartError.ts';
 import { type OutputBinding, readOutput } from './outputs/outputBinding.ts';
-import { resolveNames, type Settings } from './settings.ts';
+import { connectionString, resolveNames, type Settings } from './settings.ts';
 
 const dataType = z.enum(['string', 'binary']).catch('string').default('string');
 
@@ -25,19 +25,18 @@ const queueTrigger = z.object({
   dataType,
 });
 const serviceBusTrigger = z.object({
-  queueName: z.string({ error: 'only queues are supported, not topics' }),
+  queueName: z.string(),
   connection: z.string(),
   autoCompleteMessages: z.boolean().optional(),
-  isSessionsEnabled: z.literal(false, { error: 'sessions are not supported' }).default(false),
-  cardinality: z.literal('one', { error: 'cardinality "many" is not supported' }).default('one'),
   dataType,
 });
 
+/** `connection` of a trigger is the connection string, not the name of its setting. */
 export type HttpTrigger = z.output<typeof httpTrigger> & { type: 'http' };
 export type TimerTrigger = z.output<typeof timerTrigger> & { type: 'timer' };
 export type QueueTrigger = z.output<typeof queueTrigger> & { type: 'queue' };
 export type ServiceBusTrigger = z.output<typeof serviceBusTrigger> & { type: 'serviceBus' };
-export type DurableTrigger = { type: 'durable'; kind: 'orchestration' | 'activity' | 'entity' };
+export type DurableTrigger = { type: 'durable'; kind: 'orchestration' | 'activity' };
 export type Trigger = HttpTrigger | TimerTrigger | QueueTrigger | ServiceBusTrigger | DurableTrigger;
 
 /** A registered function whose bindings this host can serve. */
@@ -54,9 +53,15 @@ export interface AppFunction<T extends Trigger = Trigger> {
 
 /**
  * Reads the bindings of every registered function.
- * @throws HostStartError naming each function with an unsupported binding, and the binding
+ *
+ * @param leaveOut takes each function that this host cannot serve, and why. Absent: such a function is an error
+ * @throws HostStartError naming each function with an unusable binding, and the binding
  */
-export function readFunctions(registered: Iterable<FunctionMetadata>, settings: Settings): AppFunction[] {
+export function readFunctions(
+  registered: Iterable<FunctionMetadata>,
+  settings: Settings,
+  leaveOut?: (name: string, reason: string) => void,
+): AppFunction[] {
   const problems: string[] = [];
   const functions: AppFunction[] = [];
   for (const one of registered) {
@@ -64,7 +69,8 @@ export function readFunctions(registered: Iterable<FunctionMetadata>, settings: 
       functions.push(readFunction(one, settings));
     } catch (error) {
       if (!(error instanceof HostStartError)) throw error;
-      problems.push(`function ${one.name}: ${error.message}`);
+      if (error instanceof Unsupported && leaveOut !== undefined) leaveOut(one.name, error.message);
+      else problems.push(`function ${one.name}: ${error.message}`);
     }
   }
   if (problems.length > 0) throw new HostStartError(problems.join('\n'));
@@ -72,7 +78,7 @@ export function readFunctions(registered: Iterable<FunctionMetadata>, settings: 
 }
 
 function readFunction(metadata: FunctionMetadata, settings: Settings): AppFunction {
-  if (metadata.retryOptions !== undefined) throw new HostStartError('retry policies are not supported');
+  if (metadata.retryOptions !== undefined) throw new Unsupported('retry policies are not supported');
   const bindings = Object.entries(metadata.bindings);
   const trigger = bindings.find(([, { type }]) => /trigger$/i.test(type));
   if (trigger === undefined) throw new HostStartError('it has no trigger');
@@ -89,7 +95,7 @@ function readFunction(metadata: FunctionMetadata, settings: Settings): AppFuncti
     }
     if (type.toLowerCase() === 'durableclient' && direction === 'in') durableClients.push(name);
     else if (!(type === 'http' && name === '$return' && read.type === 'http')) {
-      throw new HostStartError(
+      throw new Unsupported(
         `the ${direction === 'in' ? 'input' : 'output'} binding type ${type} is not supported`,
       );
     }
@@ -98,7 +104,7 @@ function readFunction(metadata: FunctionMetadata, settings: Settings): AppFuncti
 }
 
 function readTrigger(binding: Binding, settings: Settings): Trigger {
-  if (binding.sdkBinding === true) throw new HostStartError(`${binding.type}: sdkBinding is not supported`);
+  if (binding.sdkBinding === true) throw new Unsupported(`${binding.type}: sdkBinding is not supported`);
   const resolve = (text: string) => resolveNames(text, settings);
   switch (binding.type.toLowerCase()) {
     case 'httptrigger':
@@ -109,20 +115,28 @@ function readTrigger(binding: Binding, settings: Settings): Trigger {
     }
     case 'queuetrigger': {
       const options = parse(queueTrigger, binding);
-      return { type: 'queue', ...options, queueName: resolve(options.queueName).toLowerCase() };
+      const connection = connectionString(options.connection, settings);
+      return { type: 'queue', ...options, connection, queueName: resolve(options.queueName).toLowerCase() };
     }
     case 'servicebustrigger': {
+      if (binding.topicName !== undefined)
+        throw new Unsupported(`${binding.type}: only queues are supported, not topics`);
+      if (binding.isSessionsEnabled === true)
+        throw new Unsupported(`${binding.type}: sessions are not supported`);
+      if (binding.cardinality === 'many')
+        throw new Unsupported(`${binding.type}: cardinality "many" is not supported`);
       const options = parse(serviceBusTrigger, binding);
-      return { type: 'serviceBus', ...options, queueName: resolve(options.queueName) };
+      const connection = connectionString(options.connection, settings);
+      return { type: 'serviceBus', ...options, connection, queueName: resolve(options.queueName) };
     }
     case 'orchestrationtrigger':
       return { type: 'durable', kind: 'orchestration' };
     case 'activitytrigger':
       return { type: 'durable', kind: 'activity' };
     case 'entitytrigger':
-      return { type: 'durable', kind: 'entity' };
+      throw new Unsupported('entities are not supported');
     default:
-      throw new HostStartError(`the trigger type ${binding.type} is not supported`);
+      throw new Unsupported(`the trigger type ${binding.type} is not supported`);
   }
 }
 

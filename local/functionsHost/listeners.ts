@@ -46,7 +46,7 @@ export async function createListeners(options: ListenersOptions): Promise<Trigge
       case 'timer':
         return timer({ ...fn, trigger });
       case 'queue': {
-        const connection = connectionString(trigger.connection, settings);
+        const { connection } = trigger;
         const service = shared(queueServices, connection, () =>
           QueueServiceClient.fromConnectionString(connection),
         );
@@ -61,7 +61,7 @@ export async function createListeners(options: ListenersOptions): Promise<Trigge
         });
       }
       case 'serviceBus': {
-        const connection = connectionString(trigger.connection, settings);
+        const { connection } = trigger;
         const client = shared(
           serviceBusClients,
           connection,

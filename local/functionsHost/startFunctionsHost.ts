@@ -45,6 +45,8 @@ export interface FunctionsHostOptions {
   timerSingleton?: boolean;
   /** An app that cannot be loaded leaves the host up without a function, as in Azure. Default: the host does not start. */
   staysUp?: boolean;
+  /** Functions that need what this host lacks are left out, with a warning. Default: the host does not start. */
+  skipUnsupported?: boolean;
   writeLine?: (line: string) => void;
   clock?: Clock;
 }
@@ -89,7 +91,13 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     return withoutApp();
   });
   const { name, files, streamsAddress } = worker.first;
-  const functions = readFunctions(worker.first.functions, settings);
+  const leaveOut = (fn: string, reason: string) =>
+    logger.log('warning', 'Host.Startup', `function ${fn} is left out: ${reason}`);
+  const functions = readFunctions(
+    worker.first.functions,
+    settings,
+    options.skipUnsupported === true ? leaveOut : undefined,
+  );
 
   let durable: DurableEngine | undefined;
   let clientData: TypedData = { json: 'null' };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Binding } from '../coreTypes.ts';
-import { HostStartError } from '../hostStartError.ts';
+import { HostStartError, Unsupported } from '../hostStartError.ts';
 import { connectionString, resolveNames, type Settings } from '../settings.ts';
 
 /** Where a function's return value or extra output goes. */
@@ -14,7 +14,7 @@ export interface OutputBinding {
 }
 
 const queueBinding = z.object({
-  queueName: z.string({ error: 'only queues are supported, not topics' }),
+  queueName: z.string(),
   connection: z.string().default('AzureWebJobsStorage'),
 });
 
@@ -30,6 +30,8 @@ export function readOutput(name: string, binding: Binding, settings: Settings): 
   };
   const kind = kinds[binding.type.toLowerCase()];
   if (kind === undefined) return undefined;
+  if (binding.topicName !== undefined)
+    throw new Unsupported(`${binding.type}: only queues are supported, not topics`);
   const parsed = queueBinding.safeParse(binding);
   if (!parsed.success)
     throw new HostStartError(
