@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
 import { onStopAsked } from '../onStopAsked.ts';
 import { portArgument } from '../portArgument.ts';
@@ -12,7 +11,7 @@ import { type FunctionsHost, startFunctionsHost } from './startFunctionsHost.ts'
 const usage = `Usage: npm run host -- --port P [--app DIR] [--env-file FILE] [--enable-auth] [--no-timer-singleton] [--stay-up]
                              [--skip-unsupported] [--version]
   --port P               HTTP port on 127.0.0.1; 0 for any free one (default 7071)
-  --app DIR              folder with package.json and host.json (default: this project)
+  --app DIR              folder with package.json and host.json (default: the current one)
   --env-file FILE        KEY=value lines, instead of .local/env and the app's local.settings.json, which are read if they
                          exist, and of which the first wins. Variables that are set already win over all of them
   --enable-auth          require keys; the master key is the setting FUNCTIONS_MASTER_KEY
@@ -22,13 +21,11 @@ const usage = `Usage: npm run host -- --port P [--app DIR] [--env-file FILE] [--
   --version              print the version
 `;
 
-const projectDir = fileURLToPath(new URL('../../', import.meta.url));
-
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       port: { type: 'string', default: '7071' },
-      app: { type: 'string', default: projectDir },
+      app: { type: 'string', default: '.' },
       'env-file': { type: 'string' },
       'enable-auth': { type: 'boolean', default: false },
       'timer-singleton': { type: 'boolean', default: true },

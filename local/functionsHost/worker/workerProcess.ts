@@ -1,10 +1,12 @@
 import { fork } from 'node:child_process';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { InvocationRequest, InvocationResponse } from '../coreTypes.ts';
 import { HostStartError } from '../hostStartError.ts';
 import type { FromWorker, LoadedWorker, ToWorker } from './protocol.ts';
 
-const program = fileURLToPath(new URL('main.ts', import.meta.url));
+// Beside this file, and compiled if this one is.
+const program = fileURLToPath(new URL(`main${extname(import.meta.url)}`, import.meta.url));
 
 /** The worker ended while a function was running in it. What the function has done by then is not known. */
 export class WorkerEnded extends Error {
