@@ -52,9 +52,13 @@ const ofAzurite = manifest
 const needed = [...entries, ...loadedByName].flatMap((entry) => [
   ...neededPackages(folder, `dist/${entry.replace(/\.ts$/, '')}`),
 ]);
+/** Only an app with a Cosmos DB trigger needs it, and it is large. */
+const optional = '@azure/cosmos';
 const dependencies = {
   ...Object.fromEntries(Object.entries(ofAzurite).filter(([name]) => !unusedByAzurite.includes(name))),
-  ...Object.fromEntries(needed.filter((name) => name !== 'azurite').map((name) => [name, rangeOf(name)])),
+  ...Object.fromEntries(
+    needed.filter((name) => ![optional, 'azurite'].includes(name)).map((name) => [name, rangeOf(name)]),
+  ),
 };
 const published = {
   ...own,
@@ -62,6 +66,8 @@ const published = {
   bin: { 'local-azure': './dist/local/main.js' },
   exports: { '.': { types: './dist/local/index.d.ts', default: './dist/local/index.js' } },
   files: ['dist', 'azurite'],
+  peerDependencies: { [optional]: rangeOf(optional) },
+  peerDependenciesMeta: { [optional]: { optional: true } },
   dependencies: Object.fromEntries(Object.entries(dependencies).toSorted(([a], [b]) => (a < b ? -1 : 1))),
 };
 writeFileSync(join(folder, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);

@@ -31,13 +31,39 @@ const serviceBusTrigger = z.object({
   dataType,
 });
 
+const cosmosTrigger = z.object({
+  connection: z.string(),
+  databaseName: z.string(),
+  containerName: z.string(),
+  leaseConnection: z.string().optional(),
+  leaseDatabaseName: z.string().optional(),
+  leaseContainerName: z.string().default('leases'),
+  leaseContainerPrefix: z.string().default(''),
+  createLeaseContainerIfNotExists: z.boolean().default(false),
+  startFromBeginning: z.boolean().default(false),
+  startFromTime: z.coerce.date().optional(),
+  maxItemsPerInvocation: z.int().min(1).default(100),
+  // In milliseconds.
+  feedPollDelay: z.int().min(0).default(5_000),
+  leaseAcquireInterval: z.int().min(1).default(13_000),
+  leaseRenewInterval: z.int().min(1).default(17_000),
+  leaseExpirationInterval: z.int().min(1).default(60_000),
+});
+
 /** `connection` of a trigger is the connection string, not the name of its setting. */
 export type HttpTrigger = z.output<typeof httpTrigger> & { type: 'http' };
 export type TimerTrigger = z.output<typeof timerTrigger> & { type: 'timer' };
 export type QueueTrigger = z.output<typeof queueTrigger> & { type: 'queue' };
 export type ServiceBusTrigger = z.output<typeof serviceBusTrigger> & { type: 'serviceBus' };
+export type CosmosTrigger = z.output<typeof cosmosTrigger> & { type: 'cosmos' };
 export type DurableTrigger = { type: 'durable'; kind: 'orchestration' | 'activity' };
-export type Trigger = HttpTrigger | TimerTrigger | QueueTrigger | ServiceBusTrigger | DurableTrigger;
+export type Trigger =
+  | HttpTrigger
+  | TimerTrigger
+  | QueueTrigger
+  | ServiceBusTrigger
+  | CosmosTrigger
+  | DurableTrigger;
 
 /** A registered function whose bindings this host can serve. */
 export interface AppFunction<T extends Trigger = Trigger> {
@@ -128,6 +154,22 @@ function readTrigger(binding: Binding, settings: Settings): Trigger {
       const options = parse(serviceBusTrigger, binding);
       const connection = connectionString(options.connection, settings);
       return { type: 'serviceBus', ...options, connection, queueName: resolve(options.queueName) };
+    }
+    case 'cosmosdbtrigger': {
+      if (binding.changeFeedMode !== undefined && binding.changeFeedMode !== 'LatestVersion')
+        throw new Unsupported(`${binding.type}: changeFeedMode other than LatestVersion is not supported`);
+      const options = parse(cosmosTrigger, binding);
+      const { leaseConnection, leaseDatabaseName } = options;
+      return {
+        type: 'cosmos',
+        ...options,
+        connection: connectionString(options.connection, settings),
+        databaseName: resolve(options.databaseName),
+        containerName: resolve(options.containerName),
+        leaseContainerName: resolve(options.leaseContainerName),
+        ...(leaseConnection && { leaseConnection: connectionString(leaseConnection, settings) }),
+        ...(leaseDatabaseName && { leaseDatabaseName: resolve(leaseDatabaseName) }),
+      };
     }
     case 'orchestrationtrigger':
       return { type: 'durable', kind: 'orchestration' };

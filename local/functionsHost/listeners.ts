@@ -2,7 +2,7 @@ import { ServiceBusClient } from '@azure/service-bus';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
 import type { Clock } from '../../src/platform/clock.ts';
-import type { AppFunction, TimerTrigger } from './appFunctions.ts';
+import type { AppFunction, CosmosTrigger, TimerTrigger } from './appFunctions.ts';
 import type { HostJson } from './hostJson.ts';
 import { HostStartError } from './hostStartError.ts';
 import type { Invoker } from './invoker.ts';
@@ -24,6 +24,7 @@ export interface ListenersOptions {
   hostJson: HostJson;
   settings: Settings;
   hostId: string;
+  instanceId: string;
   timerSingleton: boolean;
   invoker: Invoker;
   logger: Logger;
@@ -40,7 +41,15 @@ export async function createListeners(options: ListenersOptions): Promise<Trigge
   const serviceBusClients = new Map<string, ServiceBusClient>();
   let hostsContainer: ContainerClient | undefined;
 
-  function create(fn: AppFunction): TriggerListener | undefined {
+  /** Loaded only by an app that needs it: whoever has no such trigger need not have the SDK of Cosmos. */
+  async function cosmosListener(fn: AppFunction<CosmosTrigger>): Promise<TriggerListener> {
+    const { createCosmosListener } = await import('./cosmos/cosmosTrigger.ts').catch((cause: unknown) => {
+      throw new HostStartError('its trigger needs the package @azure/cosmos to be installed', { cause });
+    });
+    return createCosmosListener({ fn, instanceId: options.instanceId, invoker, logger, clock });
+  }
+
+  async function create(fn: AppFunction): Promise<TriggerListener | undefined> {
     const { trigger } = fn;
     switch (trigger.type) {
       case 'timer':
@@ -76,6 +85,8 @@ export async function createListeners(options: ListenersOptions): Promise<Trigge
           logger,
         });
       }
+      case 'cosmos':
+        return cosmosListener({ ...fn, trigger });
       case 'http':
       case 'durable':
         return undefined;
@@ -110,7 +121,7 @@ export async function createListeners(options: ListenersOptions): Promise<Trigge
   const problems: string[] = [];
   for (const fn of functions) {
     try {
-      const listener = create(fn);
+      const listener = await create(fn);
       if (listener !== undefined) listeners.push(listener);
     } catch (error) {
       problems.push(`function ${fn.name}: ${error instanceof Error ? error.message : String(error)}`);

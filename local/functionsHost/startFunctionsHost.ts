@@ -135,6 +135,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
       hostJson,
       settings,
       hostId,
+      instanceId,
       timerSingleton,
       invoker,
       logger,
