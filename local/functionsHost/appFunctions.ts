@@ -28,6 +28,8 @@ const serviceBusTrigger = z.object({
   queueName: z.string(),
   connection: z.string(),
   autoCompleteMessages: z.boolean().optional(),
+  isSessionsEnabled: z.boolean().default(false),
+  cardinality: z.enum(['one', 'many']).default('one'),
   dataType,
 });
 
@@ -147,10 +149,6 @@ function readTrigger(binding: Binding, settings: Settings): Trigger {
     case 'servicebustrigger': {
       if (binding.topicName !== undefined)
         throw new Unsupported(`${binding.type}: only queues are supported, not topics`);
-      if (binding.isSessionsEnabled === true)
-        throw new Unsupported(`${binding.type}: sessions are not supported`);
-      if (binding.cardinality === 'many')
-        throw new Unsupported(`${binding.type}: cardinality "many" is not supported`);
       const options = parse(serviceBusTrigger, binding);
       const connection = connectionString(options.connection, settings);
       return { type: 'serviceBus', ...options, connection, queueName: resolve(options.queueName) };

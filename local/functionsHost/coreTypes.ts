@@ -15,6 +15,8 @@ export interface TypedData {
   int?: number;
   double?: number;
   http?: HttpData;
+  collectionString?: { string: string[] };
+  collectionBytes?: { bytes: Uint8Array[] };
 }
 
 export interface HttpData {

@@ -8,6 +8,7 @@ import { HostStartError } from './hostStartError.ts';
 import type { Invoker } from './invoker.ts';
 import type { Logger } from './logger.ts';
 import { createQueueListener } from './queue/queueTrigger.ts';
+import { createPullingListener } from './serviceBus/pullingListener.ts';
 import { createServiceBusListener } from './serviceBus/serviceBusTrigger.ts';
 import { connectionString, type Settings } from './settings.ts';
 import { blobListenerLease } from './timer/listenerLease.ts';
@@ -77,7 +78,8 @@ export async function createListeners(options: ListenersOptions): Promise<Trigge
           () => new ServiceBusClient(connection, { retryOptions }),
         );
         const { serviceBus } = hostJson.extensions;
-        return createServiceBusListener({
+        const pulls = trigger.isSessionsEnabled || trigger.cardinality === 'many';
+        return (pulls ? createPullingListener : createServiceBusListener)({
           fn: { ...fn, trigger },
           client,
           options: serviceBus,

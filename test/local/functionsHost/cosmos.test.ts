@@ -78,7 +78,9 @@ test('two hosts share the feed; when one is killed, the other goes on where it w
   await first[Symbol.asyncDispose]();
   const after = numbered('after', 9);
   await put(...after);
-  await expect.poll(() => seen('SEEN', second).sort(), patiently).toEqual(after.toSorted());
+  // What the first has seen may come again if it was killed before it could note its place.
+  const news = () => seen('SEEN', second).filter((id) => id !== 'during');
+  await expect.poll(() => news().sort(), patiently).toEqual(after.toSorted());
 }, 20_000);
 
 test.skipIf(noSignals)('a host that stops leaves its ranges to the next one at once', async () => {

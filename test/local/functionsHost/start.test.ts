@@ -48,8 +48,6 @@ test('names everything unsupported at once', async () => {
   expect(output.split('\n').filter((line) => line !== '')).toEqual([
     'function onBlob: the trigger type blobTrigger is not supported',
     'function onTopic: serviceBusTrigger: only queues are supported, not topics',
-    'function onSession: serviceBusTrigger: sessions are not supported',
-    'function onMany: serviceBusTrigger: cardinality "many" is not supported',
     'function writesToBlob: the output binding type blob is not supported',
     'function writesToTopic: serviceBus: only queues are supported, not topics',
     'function retries: retry policies are not supported',
