@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Binding, FunctionMetadata } from './coreTypes.ts';
 import { HostStartError, Unsupported } from './hostStartError.ts';
 import { type OutputBinding, readOutput } from './outputs/outputBinding.ts';
+import { type RetryPolicy, readRetryPolicy } from './retryPolicy.ts';
 import { connectionString, resolveNames, type Settings } from './settings.ts';
 
 const dataType = z.enum(['string', 'binary']).catch('string').default('string');
@@ -77,6 +78,8 @@ export interface AppFunction<T extends Trigger = Trigger> {
   durableClients: string[];
   /** Where its return value and extra outputs go, apart from an HTTP answer. */
   outputs: OutputBinding[];
+  /** Absent: a function that throws is not run again by the host itself. */
+  retry?: RetryPolicy | undefined;
 }
 
 /**
@@ -106,7 +109,6 @@ export function readFunctions(
 }
 
 function readFunction(metadata: FunctionMetadata, settings: Settings): AppFunction {
-  if (metadata.retryOptions !== undefined) throw new Unsupported('retry policies are not supported');
   const bindings = Object.entries(metadata.bindings);
   const trigger = bindings.find(([, { type }]) => /trigger$/i.test(type));
   if (trigger === undefined) throw new HostStartError('it has no trigger');
@@ -128,7 +130,16 @@ function readFunction(metadata: FunctionMetadata, settings: Settings): AppFuncti
       );
     }
   }
-  return { name: metadata.name, trigger: read, triggerName: trigger[0], durableClients, outputs };
+  const { name, retryOptions } = metadata;
+  const retry = retryOptions === undefined ? undefined : retryPolicyOf(read, retryOptions);
+  return { name, trigger: read, triggerName: trigger[0], durableClients, outputs, retry };
+}
+
+/** The real host has retry policies for these triggers only: the others have messages that are delivered again, or a caller. */
+function retryPolicyOf({ type }: Trigger, options: unknown): RetryPolicy {
+  if (type !== 'timer' && type !== 'cosmos')
+    throw new Unsupported('it has a retry policy, which only timers and Cosmos DB triggers can have');
+  return readRetryPolicy(options);
 }
 
 function readTrigger(binding: Binding, settings: Settings): Trigger {

@@ -61,6 +61,8 @@ export interface InvocationRequest {
   inputData: { name: string; data: TypedData }[];
   triggerMetadata: Record<string, TypedData>;
   traceContext: TraceContext;
+  /** Of a function with a retry policy, from its first retry on. */
+  retryContext?: { retryCount: number; maxRetryCount: number };
 }
 
 export interface CoreInvocationContext {

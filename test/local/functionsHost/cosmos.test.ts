@@ -66,6 +66,18 @@ test('a function that throws does not get its changes again, as on the real host
   await expect.poll(() => seen('SEEN', host).sort(), patiently).toEqual(['fail', 'fail', 'next']);
 });
 
+test('a retry policy has the changes run again', async () => {
+  const { env, put } = await newContainer('retried');
+  await using host = await startHostProcess({ app, env });
+  await put('unlucky');
+  await host.line(/TRIED .*"retryCount":2/);
+  expect(host.lines.filter((line) => line.startsWith('TRIED'))).toEqual([
+    'TRIED null',
+    'TRIED {"retryCount":1,"maxRetryCount":2}',
+    'TRIED {"retryCount":2,"maxRetryCount":2}',
+  ]);
+});
+
 test('two hosts share the feed; when one is killed, the other goes on where it was', async () => {
   const { env, put } = await newContainer('shared');
   const first = await startHostProcess({ app, env: { ...env, INSTANCE_ID: 'first' } });
@@ -95,5 +107,5 @@ test.skipIf(noSignals)('a host that stops leaves its ranges to the next one at o
     .container('leases')
     .items.query<{ until: number }>("SELECT c.until FROM c WHERE CONTAINS(c.id, '.stopping.')")
     .fetchAll();
-  expect(resources).toEqual(Array.from({ length: 6 }, () => ({ until: 0 })));
+  expect(resources).toEqual(Array.from({ length: 9 }, () => ({ until: 0 })));
 });

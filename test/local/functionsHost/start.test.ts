@@ -50,7 +50,7 @@ test('names everything unsupported at once', async () => {
     'function onTopic: serviceBusTrigger: only queues are supported, not topics',
     'function writesToBlob: the output binding type blob is not supported',
     'function writesToTopic: serviceBus: only queues are supported, not topics',
-    'function retries: retry policies are not supported',
+    'function retries: it has a retry policy, which only timers and Cosmos DB triggers can have',
     'function byIdentity: the connection ByIdentity is identity-based (ByIdentity__…); this host takes connection strings only',
     'function unset: the setting NOT_SET (%NOT_SET%) is not set',
   ]);
