@@ -9,7 +9,7 @@ import { parseEnvFile, readLocalSettings, type Settings } from './settings.ts';
 import { type FunctionsHost, startFunctionsHost } from './startFunctionsHost.ts';
 
 const usage = `Usage: npm run host -- --port P [--app DIR] [--env-file FILE] [--enable-auth] [--no-timer-singleton] [--stay-up]
-                             [--skip-unsupported] [--version]
+                             [--skip-unsupported] [--inspect P] [--version]
   --port P               HTTP port on 127.0.0.1; 0 for any free one (default 7071)
   --app DIR              folder with package.json and host.json (default: the current one)
   --env-file FILE        KEY=value lines, instead of .local/env and the app's local.settings.json, which are read if they
@@ -18,6 +18,7 @@ const usage = `Usage: npm run host -- --port P [--app DIR] [--env-file FILE] [--
   --no-timer-singleton   let every host fire its timers
   --stay-up              if the app cannot be loaded, run without a function, as in Azure
   --skip-unsupported     leave out functions that need what this host lacks; else it does not start
+  --inspect P            let a debugger attach to the app on this port; 0 for any free one
   --version              print the version
 `;
 
@@ -31,6 +32,7 @@ async function main(): Promise<void> {
       'timer-singleton': { type: 'boolean', default: true },
       'stay-up': { type: 'boolean', default: false },
       'skip-unsupported': { type: 'boolean', default: false },
+      inspect: { type: 'string' },
       version: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -47,6 +49,7 @@ async function main(): Promise<void> {
     timerSingleton: values['timer-singleton'],
     staysUp: values['stay-up'],
     skipUnsupported: values['skip-unsupported'],
+    inspect: values.inspect === undefined ? undefined : portArgument('--inspect', values.inspect),
   });
   describe(host);
 

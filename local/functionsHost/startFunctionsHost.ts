@@ -47,6 +47,8 @@ export interface FunctionsHostOptions {
   staysUp?: boolean;
   /** Functions that need what this host lacks are left out, with a warning. Default: the host does not start. */
   skipUnsupported?: boolean;
+  /** Port on which the worker's process takes a debugger. Default: it takes none. */
+  inspect?: number | undefined;
   writeLine?: (line: string) => void;
   clock?: Clock;
 }
@@ -83,7 +85,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     logger.log('warning', 'Host.Startup', `host.json: extensions.${name} has no effect on this host`);
   }
 
-  const app = { appDir, logLevel: hostJson.logging.logLevel };
+  const app = { appDir, logLevel: hostJson.logging.logLevel, inspect: options.inspect };
   const worker = await keepWorker(app, { logger, clock }).catch((error: unknown) => {
     if (options.staysUp !== true || !(error instanceof HostStartError)) throw error;
     // At this level, and without a function: seen on the real host.

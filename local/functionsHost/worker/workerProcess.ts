@@ -24,17 +24,23 @@ export interface WorkerProcess extends LoadedWorker {
   ended: Promise<string>;
 }
 
+/** The app that a worker loads. */
+export interface WorkerApp {
+  appDir: string;
+  logLevel: Record<string, string>;
+  /** Port on which its process waits for a debugger. Absent: it does not. */
+  inspect?: number | undefined;
+}
+
 /**
  * Starts a worker; resolves once the app is loaded.
  *
  * @throws HostStartError if the app cannot be loaded
  */
-export async function startWorker(app: {
-  appDir: string;
-  logLevel: Record<string, string>;
-}): Promise<WorkerProcess> {
+export async function startWorker({ inspect, ...app }: WorkerApp): Promise<WorkerProcess> {
   // What the app prints goes where the host prints.
   const child = fork(program, [], {
+    execArgv: [...process.execArgv, ...(inspect === undefined ? [] : [`--inspect=127.0.0.1:${inspect}`])],
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

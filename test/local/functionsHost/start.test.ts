@@ -102,3 +102,11 @@ test('--version prints the version of the stand-ins, not that of the app', () =>
     `local-azure ${version}\n`,
   );
 });
+
+test('--inspect: a debugger can attach to the process of the app', async () => {
+  const app = fixture('commonJsApp');
+  await using host = await startHostProcess({ app, env: {}, args: ['--inspect', '0'] });
+  const [, address = ''] = await host.line(/Debugger listening on ws:\/\/(127\.0\.0\.1:\d+)\//);
+  const targets = (await (await fetch(`http://${address}/json/list`)).json()) as { title: string }[];
+  expect(targets.map(({ title }) => title)).toEqual([expect.stringContaining('worker')]);
+});
