@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { freePorts } from './freePorts.ts';
@@ -31,6 +31,12 @@ export interface Azurite extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
+/** Azurite as a package, or beside this file's folder in a package that has it. */
+function azuriteProgram(): string {
+  const beside = fileURLToPath(new URL('../../azurite/dist/src/azurite.js', import.meta.url));
+  return existsSync(beside) ? beside : createRequire(import.meta.url).resolve('azurite/dist/src/azurite.js');
+}
+
 /** How often other ports are tried if somebody takes one between the look for free ports and the start. */
 const mostStarts = 5;
 
@@ -57,10 +63,12 @@ async function startOn(
   const child = spawn(
     process.execPath,
     [
+      '--require',
+      fileURLToPath(new URL('azuriteChild.cjs', import.meta.url)),
       ...(collectGarbage
         ? []
         : ['--require', fileURLToPath(new URL('azuriteWithoutGc.cjs', import.meta.url))]),
-      createRequire(import.meta.url).resolve('azurite/dist/src/azurite.js'),
+      azuriteProgram(),
       ...(data === undefined ? ['--inMemoryPersistence'] : ['--location', data]),
       `--blobPort=${blob}`,
       `--queuePort=${queue}`,

@@ -1,12 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startAzurite } from './azurite.ts';
-import { startCosmos } from './cosmos/index.ts';
 import { onStopAsked } from './onStopAsked.ts';
 import { portArgument } from './portArgument.ts';
-import { provision } from './provision.ts';
-import { startServiceBus } from './serviceBus/index.ts';
+import { provision, serviceBusConfig } from './provision.ts';
+import { orTaken, PortTaken, startServices } from './services.ts';
 import { startPayments } from './stripe/index.ts';
 import { trafficArguments } from './stripe/trafficArguments.ts';
 import { wholeNumberArgument } from './wholeNumberArgument.ts';
@@ -50,37 +48,20 @@ if (values.help) {
 /** `PAYMENT_RATE` if the payment provider has no limit: more than one machine can pay. */
 const unlimitedRate = 5_000;
 
-const folder = (name: string) => (values.data === undefined ? {} : { data: join(values.data, name) });
-const config = values['service-bus-config'];
 const traffic = trafficArguments(values, 'payments-');
-const [azurite, cosmos, serviceBus, payments] = await Promise.all([
-  startAzurite({ ...folder('azurite'), port: portArgument('--azurite-port', values['azurite-port']) }),
-  startCosmos({
-    ...folder('cosmos'),
-    port: portArgument('--cosmos-port', values['cosmos-port']),
-    partitions: wholeNumberArgument('--cosmos-partitions', values['cosmos-partitions'], { min: 1, max: 100 }),
-  }),
-  startServiceBus({
-    ...folder('service-bus'),
-    port: portArgument('--service-bus-port', values['service-bus-port']),
-    ...(config === undefined ? {} : { config }),
-  }),
-  startPayments({
-    ...folder('payments'),
-    port: portArgument('--payments-port', values['payments-port']),
-    ...traffic,
-  }),
-]);
+const { services, payments } = await start().catch((error: unknown) => {
+  if (!(error instanceof PortTaken)) throw error;
+  console.error(error.message);
+  process.exit(1);
+});
+const { azurite, cosmos } = services;
 await provision({ storage: azurite.connectionString, cosmos: cosmos.connectionString });
 
 const settings = {
-  AzureWebJobsStorage: azurite.connectionString,
-  Cosmos: cosmos.connectionString,
-  ServiceBus: serviceBus.connectionString,
+  ...services.settings,
   STRIPE_SECRET_KEY: payments.secretKey,
   STRIPE_API_BASE: payments.baseUrl,
   PAYMENT_RATE: `${traffic.rate ?? unlimitedRate}`,
-  SERVICE_BUS_LOCAL: serviceBus.localAddress,
 };
 const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
 mkdirSync(dirname(values['env-file']), { recursive: true });
@@ -90,11 +71,40 @@ console.log(`${lines.join('\n')}\nready`);
 onStopAsked(() => void stop());
 void azurite.exited.then(() => stop('Azurite has ended'));
 
+async function start() {
+  const { data } = values;
+  const partitions = values['cosmos-partitions'];
+  const paymentsPort = portArgument('--payments-port', values['payments-port']);
+  const [started, provider] = await Promise.all([
+    startServices({
+      data,
+      ports: {
+        cosmos: portArgument('--cosmos-port', values['cosmos-port']),
+        serviceBus: portArgument('--service-bus-port', values['service-bus-port']),
+        serviceBusHttp: 0,
+        azurite: portArgument('--azurite-port', values['azurite-port']),
+      },
+      partitions: wholeNumberArgument('--cosmos-partitions', partitions, { min: 1, max: 100 }),
+      serviceBusConfig: values['service-bus-config'] ?? serviceBusConfig,
+    }),
+    orTaken(
+      '--payments-port',
+      paymentsPort,
+      startPayments({
+        ...(data === undefined ? {} : { data: join(data, 'payments') }),
+        port: paymentsPort,
+        ...traffic,
+      }),
+    ),
+  ]);
+  return { services: started, payments: provider };
+}
+
 let stopping = false;
 async function stop(reason?: string): Promise<void> {
   if (stopping) return;
   stopping = true;
   if (reason !== undefined) console.error(`${reason}: stopping the local cloud`);
-  await Promise.allSettled([cosmos.stop(), serviceBus.stop(), payments.stop(), azurite.stop()]);
+  await Promise.allSettled([services.stop(), payments.stop()]);
   process.exit(reason === undefined ? 0 : 1);
 }

@@ -48,11 +48,11 @@ export function readFeed(
     `SELECT rid, doc FROM "${container.table.name}"
      WHERE rid > ? AND (expires IS NULL OR expires > ?) ${within.condition}
      ORDER BY rid LIMIT ?`,
-    [after, now, ...within.values, pageSize + 1],
+    [after, now, ...within.values, pageSize],
   );
-  const page = rows.slice(0, pageSize);
-  const last = page.at(-1);
-  return { ...pageOf(page), continuation: rows.length > pageSize && last ? String(last.rid) : undefined };
+  // A full page has a continuation, even if nothing is behind it, as with queries.
+  const last = rows[pageSize - 1];
+  return { ...pageOf(rows), continuation: last && String(last.rid) };
 }
 
 /**

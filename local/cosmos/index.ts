@@ -10,7 +10,7 @@ import { createMetadata } from './metadata.ts';
 import { isDataOperation, operationOf } from './operation.ts';
 import { partitionOfHeader } from './partitionKey.ts';
 import { rangeOfRequest, withSession } from './requestScope.ts';
-import { parseRoute } from './route.ts';
+import { parseRoute, pathOf } from './route.ts';
 import { createCosmosServer, type Prepare } from './server.ts';
 import { createStats } from './stats.ts';
 import { openStorage } from './storage.ts';
@@ -59,11 +59,12 @@ export async function startCosmos({
   const metadata = createMetadata(catalog, multipleWriteLocations);
   const dataPlane = createDataPlane(db, now);
 
-  const prepare: Prepare = (request, path, body) => {
+  const prepare: Prepare = (request, url, body) => {
     const method = request.method ?? 'GET';
     const { headers } = request;
-    if (path.startsWith('/_local/')) return { fault: undefined, apply: () => local(method, path, body) };
-    const { route, signed } = parseRoute(path);
+    if (url.startsWith('/_local/'))
+      return { fault: undefined, apply: () => local(method, pathOf(url), body) };
+    const { route, signed } = parseRoute(url);
     authorize(method, signed, headers);
     const operation = operationOf(route, method, headers);
     const containerId = 'container' in route ? route.container : undefined;

@@ -9,7 +9,7 @@ import type { PatchRequest } from './patchRequest.ts';
 import { readCharge, replaceCharge, writeCharge } from './requestCharge.ts';
 import { etagOf } from './resourceIds.ts';
 import { expiryOf } from './ttl.ts';
-import { idOf, requireItemSize } from './validation.ts';
+import { idOf, requireItemSize, requireNesting } from './validation.ts';
 
 /** The outcome of one operation. Refusals are thrown as CosmosError. */
 export interface Done {
@@ -128,6 +128,7 @@ function newVersion(container: Container, row: number, item: JsonObject, ts: num
   const etag = etagOf(container.number, container.next());
   const rid = container.ridOf(row);
   const own = systemProperties.some((name) => name in item) ? withoutSystemProperties(item) : item;
+  requireNesting(own);
   const doc =
     `${JSON.stringify(own).slice(0, -1)},"_rid":"${rid}","_self":"${container.self}docs/${rid}/",` +
     `"_etag":"\\${etag.slice(0, -1)}\\"","_attachments":"attachments/","_ts":${ts}}`;

@@ -9,6 +9,7 @@ import { parseQuery, plan } from './queries.ts';
 import type { Range } from './ranges.ts';
 import { databaseRid, etagOf } from './resourceIds.ts';
 import type { Route } from './route.ts';
+import { requireThroughput } from './throughput.ts';
 import { requireResourceId } from './validation.ts';
 
 /** Runs the operations on the account, its definitions and routing. */
@@ -24,6 +25,7 @@ export function createMetadata(catalog: Catalog, multipleWriteLocations: boolean
       case 'listDatabases':
         return feed('', 'Databases', [...catalog.databases()].map(describeDatabase));
       case 'createDatabase':
+        requireThroughput(request.headers);
         return resource(201, describeDatabase(catalog.createDatabase(newId(request.body))));
       case 'readDatabase':
         return resource(200, describeDatabase(catalog.database(database)));
@@ -39,6 +41,7 @@ export function createMetadata(catalog: Catalog, multipleWriteLocations: boolean
         );
       }
       case 'createContainer':
+        requireThroughput(request.headers);
         return containerAnswer(201, catalog.createContainer(database, parseDefinition(request.body)));
       case 'readContainer':
         return containerAnswer(200, catalog.container(database, container));

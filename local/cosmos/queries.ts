@@ -7,6 +7,7 @@ import { isTrue } from './operation.ts';
 import { BadQuery, UnsupportedQuery } from './query/errors.ts';
 import { keysOfFilter, needsMerging, queryPlan, runQueryToJson } from './query/index.ts';
 import type { Range } from './ranges.ts';
+import { requireQuerySize } from './validation.ts';
 
 export interface Query {
   query: string;
@@ -17,6 +18,7 @@ export interface Query {
 export function parseQuery(text: string): Query {
   const { query, parameters } = parseObject(text);
   if (typeof query !== 'string') throw badRequest('The query request has no query text.');
+  requireQuerySize(query);
   if (parameters === undefined || parameters === null) return { query, parameters: [] };
   if (!Array.isArray(parameters)) throw badRequest('The parameters of a query must be an array.');
   return {

@@ -30,13 +30,19 @@ const refused: Record<string, string> = {
   operations: 'deleting all items of a partition key',
 };
 
+/** The SDKs do not encode the question mark in an item's id, so there the service reads it as part of the id. */
+const addressesItem = /^\/dbs\/[^/?]+\/colls\/[^/?]+\/docs\/[^/]/;
+
+/** A URL without its query string. */
+export const pathOf = (url: string): string => url.replace(/\?.*$/s, '');
+
 /**
- * @param path the request's path, percent-encoded, without query string
+ * @param url the request's URL without scheme and host, percent-encoded
  * @throws {CosmosError} 501 for a kind of resource that is not covered, 400 for a path that addresses no
  *   resource
  */
-export function parseRoute(path: string): { route: Route; signed: SignedResource } {
-  const segments = path
+export function parseRoute(url: string): { route: Route; signed: SignedResource } {
+  const segments = (addressesItem.test(url) ? url : pathOf(url))
     .split('/')
     .filter((segment) => segment !== '')
     .map(decode);

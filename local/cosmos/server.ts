@@ -15,7 +15,7 @@ export interface Prepared {
 }
 
 /** Checks a request without applying it. @throws {CosmosError} if it is refused */
-export type Prepare = (request: IncomingMessage, path: string, body: string) => Prepared;
+export type Prepare = (request: IncomingMessage, url: string, body: string) => Prepared;
 
 /** Longer than any client keeps an idle connection, so the client always closes first. */
 const keepAliveMs = 10 * 60_000;
@@ -29,11 +29,10 @@ const keepAliveMs = 10 * 60_000;
 export function createCosmosServer(prepare: Prepare, closed: AbortSignal): Server {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const activityId = headerText(request.headers['x-ms-activity-id']) ?? randomUUID();
-    const path = (request.url ?? '/').replace(/\?.*$/, '');
     let fault: Fault | undefined;
     let answer: Answer;
     try {
-      const prepared = prepare(request, path, await readBody(request));
+      const prepared = prepare(request, request.url ?? '/', await readBody(request));
       fault = prepared.fault;
       if (fault?.kind === 'reset-before') return reset(request);
       if (fault?.kind === 'delay') await delay(fault.delayMs, undefined, { signal: closed });

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Binding, FunctionMetadata } from './coreTypes.ts';
-import { HostStartError } from './hostStartError.ts';
+import { HostStartError, Unsupported } from './hostStartError.ts';
 import { type OutputBinding, readOutput } from './outputs/outputBinding.ts';
-import { resolveNames, type Settings } from './settings.ts';
+import { type RetryPolicy, readRetryPolicy } from './retryPolicy.ts';
+import { connectionString, resolveNames, type Settings } from './settings.ts';
 
 const dataType = z.enum(['string', 'binary']).catch('string').default('string');
 
@@ -25,20 +26,47 @@ const queueTrigger = z.object({
   dataType,
 });
 const serviceBusTrigger = z.object({
-  queueName: z.string({ error: 'only queues are supported, not topics' }),
+  queueName: z.string(),
   connection: z.string(),
   autoCompleteMessages: z.boolean().optional(),
-  isSessionsEnabled: z.literal(false, { error: 'sessions are not supported' }).default(false),
-  cardinality: z.literal('one', { error: 'cardinality "many" is not supported' }).default('one'),
+  isSessionsEnabled: z.boolean().default(false),
+  cardinality: z.enum(['one', 'many']).default('one'),
   dataType,
 });
 
+const cosmosTrigger = z.object({
+  connection: z.string(),
+  databaseName: z.string(),
+  containerName: z.string(),
+  leaseConnection: z.string().optional(),
+  leaseDatabaseName: z.string().optional(),
+  leaseContainerName: z.string().default('leases'),
+  leaseContainerPrefix: z.string().default(''),
+  createLeaseContainerIfNotExists: z.boolean().default(false),
+  startFromBeginning: z.boolean().default(false),
+  startFromTime: z.coerce.date().optional(),
+  maxItemsPerInvocation: z.int().min(1).default(100),
+  // In milliseconds.
+  feedPollDelay: z.int().min(0).default(5_000),
+  leaseAcquireInterval: z.int().min(1).default(13_000),
+  leaseRenewInterval: z.int().min(1).default(17_000),
+  leaseExpirationInterval: z.int().min(1).default(60_000),
+});
+
+/** `connection` of a trigger is the connection string, not the name of its setting. */
 export type HttpTrigger = z.output<typeof httpTrigger> & { type: 'http' };
 export type TimerTrigger = z.output<typeof timerTrigger> & { type: 'timer' };
 export type QueueTrigger = z.output<typeof queueTrigger> & { type: 'queue' };
 export type ServiceBusTrigger = z.output<typeof serviceBusTrigger> & { type: 'serviceBus' };
-export type DurableTrigger = { type: 'durable'; kind: 'orchestration' | 'activity' | 'entity' };
-export type Trigger = HttpTrigger | TimerTrigger | QueueTrigger | ServiceBusTrigger | DurableTrigger;
+export type CosmosTrigger = z.output<typeof cosmosTrigger> & { type: 'cosmos' };
+export type DurableTrigger = { type: 'durable'; kind: 'orchestration' | 'activity' };
+export type Trigger =
+  | HttpTrigger
+  | TimerTrigger
+  | QueueTrigger
+  | ServiceBusTrigger
+  | CosmosTrigger
+  | DurableTrigger;
 
 /** A registered function whose bindings this host can serve. */
 export interface AppFunction<T extends Trigger = Trigger> {
@@ -50,13 +78,21 @@ export interface AppFunction<T extends Trigger = Trigger> {
   durableClients: string[];
   /** Where its return value and extra outputs go, apart from an HTTP answer. */
   outputs: OutputBinding[];
+  /** Absent: a function that throws is not run again by the host itself. */
+  retry?: RetryPolicy | undefined;
 }
 
 /**
  * Reads the bindings of every registered function.
- * @throws HostStartError naming each function with an unsupported binding, and the binding
+ *
+ * @param leaveOut takes each function that this host cannot serve, and why. Absent: such a function is an error
+ * @throws HostStartError naming each function with an unusable binding, and the binding
  */
-export function readFunctions(registered: Iterable<FunctionMetadata>, settings: Settings): AppFunction[] {
+export function readFunctions(
+  registered: Iterable<FunctionMetadata>,
+  settings: Settings,
+  leaveOut?: (name: string, reason: string) => void,
+): AppFunction[] {
   const problems: string[] = [];
   const functions: AppFunction[] = [];
   for (const one of registered) {
@@ -64,7 +100,8 @@ export function readFunctions(registered: Iterable<FunctionMetadata>, settings: 
       functions.push(readFunction(one, settings));
     } catch (error) {
       if (!(error instanceof HostStartError)) throw error;
-      problems.push(`function ${one.name}: ${error.message}`);
+      if (error instanceof Unsupported && leaveOut !== undefined) leaveOut(one.name, error.message);
+      else problems.push(`function ${one.name}: ${error.message}`);
     }
   }
   if (problems.length > 0) throw new HostStartError(problems.join('\n'));
@@ -72,7 +109,6 @@ export function readFunctions(registered: Iterable<FunctionMetadata>, settings: 
 }
 
 function readFunction(metadata: FunctionMetadata, settings: Settings): AppFunction {
-  if (metadata.retryOptions !== undefined) throw new HostStartError('retry policies are not supported');
   const bindings = Object.entries(metadata.bindings);
   const trigger = bindings.find(([, { type }]) => /trigger$/i.test(type));
   if (trigger === undefined) throw new HostStartError('it has no trigger');
@@ -89,16 +125,25 @@ function readFunction(metadata: FunctionMetadata, settings: Settings): AppFuncti
     }
     if (type.toLowerCase() === 'durableclient' && direction === 'in') durableClients.push(name);
     else if (!(type === 'http' && name === '$return' && read.type === 'http')) {
-      throw new HostStartError(
+      throw new Unsupported(
         `the ${direction === 'in' ? 'input' : 'output'} binding type ${type} is not supported`,
       );
     }
   }
-  return { name: metadata.name, trigger: read, triggerName: trigger[0], durableClients, outputs };
+  const { name, retryOptions } = metadata;
+  const retry = retryOptions === undefined ? undefined : retryPolicyOf(read, retryOptions);
+  return { name, trigger: read, triggerName: trigger[0], durableClients, outputs, retry };
+}
+
+/** The real host has retry policies for these triggers only: the others have messages that are delivered again, or a caller. */
+function retryPolicyOf({ type }: Trigger, options: unknown): RetryPolicy {
+  if (type !== 'timer' && type !== 'cosmos')
+    throw new Unsupported('it has a retry policy, which only timers and Cosmos DB triggers can have');
+  return readRetryPolicy(options);
 }
 
 function readTrigger(binding: Binding, settings: Settings): Trigger {
-  if (binding.sdkBinding === true) throw new HostStartError(`${binding.type}: sdkBinding is not supported`);
+  if (binding.sdkBinding === true) throw new Unsupported(`${binding.type}: sdkBinding is not supported`);
   const resolve = (text: string) => resolveNames(text, settings);
   switch (binding.type.toLowerCase()) {
     case 'httptrigger':
@@ -109,20 +154,40 @@ function readTrigger(binding: Binding, settings: Settings): Trigger {
     }
     case 'queuetrigger': {
       const options = parse(queueTrigger, binding);
-      return { type: 'queue', ...options, queueName: resolve(options.queueName).toLowerCase() };
+      const connection = connectionString(options.connection, settings);
+      return { type: 'queue', ...options, connection, queueName: resolve(options.queueName).toLowerCase() };
     }
     case 'servicebustrigger': {
+      if (binding.topicName !== undefined)
+        throw new Unsupported(`${binding.type}: only queues are supported, not topics`);
       const options = parse(serviceBusTrigger, binding);
-      return { type: 'serviceBus', ...options, queueName: resolve(options.queueName) };
+      const connection = connectionString(options.connection, settings);
+      return { type: 'serviceBus', ...options, connection, queueName: resolve(options.queueName) };
+    }
+    case 'cosmosdbtrigger': {
+      if (binding.changeFeedMode !== undefined && binding.changeFeedMode !== 'LatestVersion')
+        throw new Unsupported(`${binding.type}: changeFeedMode other than LatestVersion is not supported`);
+      const options = parse(cosmosTrigger, binding);
+      const { leaseConnection, leaseDatabaseName } = options;
+      return {
+        type: 'cosmos',
+        ...options,
+        connection: connectionString(options.connection, settings),
+        databaseName: resolve(options.databaseName),
+        containerName: resolve(options.containerName),
+        leaseContainerName: resolve(options.leaseContainerName),
+        ...(leaseConnection && { leaseConnection: connectionString(leaseConnection, settings) }),
+        ...(leaseDatabaseName && { leaseDatabaseName: resolve(leaseDatabaseName) }),
+      };
     }
     case 'orchestrationtrigger':
       return { type: 'durable', kind: 'orchestration' };
     case 'activitytrigger':
       return { type: 'durable', kind: 'activity' };
     case 'entitytrigger':
-      return { type: 'durable', kind: 'entity' };
+      throw new Unsupported('entities are not supported');
     default:
-      throw new HostStartError(`the trigger type ${binding.type} is not supported`);
+      throw new Unsupported(`the trigger type ${binding.type} is not supported`);
   }
 }
 

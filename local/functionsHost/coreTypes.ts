@@ -15,6 +15,8 @@ export interface TypedData {
   int?: number;
   double?: number;
   http?: HttpData;
+  collectionString?: { string: string[] };
+  collectionBytes?: { bytes: Uint8Array[] };
 }
 
 export interface HttpData {
@@ -59,6 +61,8 @@ export interface InvocationRequest {
   inputData: { name: string; data: TypedData }[];
   triggerMetadata: Record<string, TypedData>;
   traceContext: TraceContext;
+  /** Of a function with a retry policy, from its first retry on. */
+  retryContext?: { retryCount: number; maxRetryCount: number };
 }
 
 export interface CoreInvocationContext {

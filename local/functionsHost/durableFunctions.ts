@@ -19,7 +19,7 @@ export async function startDurableFunctions(options: {
 }): Promise<DurableEngine> {
   const { functions, hostJson, settings, instanceId, key, invoker, log } = options;
   const { durableTask } = hostJson.extensions;
-  const names = (kind: 'orchestration' | 'activity' | 'entity') =>
+  const names = (kind: 'orchestration' | 'activity') =>
     functions
       .filter(({ trigger }) => trigger.type === 'durable' && trigger.kind === kind)
       .map(({ name }) => name);
@@ -32,7 +32,6 @@ export async function startDurableFunctions(options: {
     key,
     orchestrators: names('orchestration'),
     activities: names('activity'),
-    entities: names('entity'),
     hostJson: durableTask,
     async invoke(functionName, input) {
       const fn = byName.get(functionName);

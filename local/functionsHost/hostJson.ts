@@ -39,6 +39,9 @@ const serviceBus = z.looseObject({
     .default(16 * availableParallelism()),
   maxAutoLockRenewalDuration: timeSpan.default(5 * 60_000),
   prefetchCount: z.int().min(0).default(0),
+  maxMessageBatchSize: z.int().min(1).default(1000),
+  maxConcurrentSessions: z.int().min(1).default(8),
+  sessionIdleTimeout: timeSpan.default(60_000),
 });
 
 const hostJson = z.looseObject({

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { AppFunction } from './appFunctions.ts';
 import type { InvocationResponse, TypedData } from './coreTypes.ts';
 import type { Logger, LogSource } from './logger.ts';
 import type { OutputSender } from './outputs/outputSender.ts';
+import { mayRetry, retryDelay } from './retryPolicy.ts';
 import { newTraceContext } from './traceContext.ts';
 import type { Worker } from './worker/worker.ts';
-import type { WorkerProcess } from './worker/workerProcess.ts';
+import { WorkerEnded, type WorkerProcess } from './worker/workerProcess.ts';
 
 /** What a trigger passes to its function. */
 export interface TriggerInput {
@@ -51,6 +53,22 @@ export function createInvoker(options: InvokerOptions): Invoker {
   let becameIdle: PromiseWithResolvers<void> | undefined;
 
   async function invoke(fn: AppFunction, input: TriggerInput): Promise<InvocationResponse> {
+    const { retry } = fn;
+    for (let retries = 0; ; retries++) {
+      try {
+        return await invokeOnce(fn, input, retries);
+      } catch (error) {
+        if (retry === undefined || error instanceof WorkerEnded || !mayRetry(retry, retries)) throw error;
+        await delay(retryDelay(retry, retries), undefined, { ref: false });
+      }
+    }
+  }
+
+  async function invokeOnce(
+    fn: AppFunction,
+    input: TriggerInput,
+    retries: number,
+  ): Promise<InvocationResponse> {
     const { invocationId = randomUUID() } = input;
     const source: LogSource = { functionName: fn.name, invocationId };
     const category = `Function.${fn.name}`;
@@ -61,7 +79,7 @@ export function createInvoker(options: InvokerOptions): Invoker {
       const process = input.process ?? (await worker.current());
       const response = await withTimeout(
         invocationId,
-        process.invoke(fn.name, invocationId, requestFor(fn, input)),
+        process.invoke(fn.name, invocationId, requestFor(fn, input, retries)),
       );
       await outputs.send(fn.outputs, response);
       if (logger.writes('information', category)) {
@@ -78,10 +96,21 @@ export function createInvoker(options: InvokerOptions): Invoker {
     }
   }
 
-  function requestFor(fn: AppFunction, { data, triggerMetadata = {}, traceparent }: TriggerInput) {
+  function requestFor(
+    fn: AppFunction,
+    { data, triggerMetadata = {}, traceparent }: TriggerInput,
+    retryCount: number,
+  ) {
     const clients = fn.durableClients.map((name) => ({ name, data: durableClient() }));
     const inputData = [{ name: fn.triggerName, data }, ...clients];
-    return { inputData, triggerMetadata, traceContext: newTraceContext(traceparent) };
+    return {
+      inputData,
+      triggerMetadata,
+      traceContext: newTraceContext(traceparent),
+      ...(fn.retry === undefined || retryCount === 0
+        ? {}
+        : { retryContext: { retryCount, maxRetryCount: fn.retry.maxRetryCount } }),
+    };
   }
 
   async function withTimeout(

@@ -2,12 +2,13 @@ import { ServiceBusClient } from '@azure/service-bus';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
 import type { Clock } from '../../src/platform/clock.ts';
-import type { AppFunction, TimerTrigger } from './appFunctions.ts';
+import type { AppFunction, CosmosTrigger, TimerTrigger } from './appFunctions.ts';
 import type { HostJson } from './hostJson.ts';
 import { HostStartError } from './hostStartError.ts';
 import type { Invoker } from './invoker.ts';
 import type { Logger } from './logger.ts';
 import { createQueueListener } from './queue/queueTrigger.ts';
+import { createPullingListener } from './serviceBus/pullingListener.ts';
 import { createServiceBusListener } from './serviceBus/serviceBusTrigger.ts';
 import { connectionString, type Settings } from './settings.ts';
 import { blobListenerLease } from './timer/listenerLease.ts';
@@ -24,6 +25,7 @@ export interface ListenersOptions {
   hostJson: HostJson;
   settings: Settings;
   hostId: string;
+  instanceId: string;
   timerSingleton: boolean;
   invoker: Invoker;
   logger: Logger;
@@ -40,13 +42,21 @@ export async function createListeners(options: ListenersOptions): Promise<Trigge
   const serviceBusClients = new Map<string, ServiceBusClient>();
   let hostsContainer: ContainerClient | undefined;
 
-  function create(fn: AppFunction): TriggerListener | undefined {
+  /** Loaded only by an app that needs it: whoever has no such trigger need not have the SDK of Cosmos. */
+  async function cosmosListener(fn: AppFunction<CosmosTrigger>): Promise<TriggerListener> {
+    const { createCosmosListener } = await import('./cosmos/cosmosTrigger.ts').catch((cause: unknown) => {
+      throw new HostStartError('its trigger needs the package @azure/cosmos to be installed', { cause });
+    });
+    return createCosmosListener({ fn, instanceId: options.instanceId, invoker, logger, clock });
+  }
+
+  async function create(fn: AppFunction): Promise<TriggerListener | undefined> {
     const { trigger } = fn;
     switch (trigger.type) {
       case 'timer':
         return timer({ ...fn, trigger });
       case 'queue': {
-        const connection = connectionString(trigger.connection, settings);
+        const { connection } = trigger;
         const service = shared(queueServices, connection, () =>
           QueueServiceClient.fromConnectionString(connection),
         );
@@ -61,14 +71,15 @@ export async function createListeners(options: ListenersOptions): Promise<Trigge
         });
       }
       case 'serviceBus': {
-        const connection = connectionString(trigger.connection, settings);
+        const { connection } = trigger;
         const client = shared(
           serviceBusClients,
           connection,
           () => new ServiceBusClient(connection, { retryOptions }),
         );
         const { serviceBus } = hostJson.extensions;
-        return createServiceBusListener({
+        const pulls = trigger.isSessionsEnabled || trigger.cardinality === 'many';
+        return (pulls ? createPullingListener : createServiceBusListener)({
           fn: { ...fn, trigger },
           client,
           options: serviceBus,
@@ -76,6 +87,8 @@ export async function createListeners(options: ListenersOptions): Promise<Trigge
           logger,
         });
       }
+      case 'cosmos':
+        return cosmosListener({ ...fn, trigger });
       case 'http':
       case 'durable':
         return undefined;
@@ -110,7 +123,7 @@ export async function createListeners(options: ListenersOptions): Promise<Trigge
   const problems: string[] = [];
   for (const fn of functions) {
     try {
-      const listener = create(fn);
+      const listener = await create(fn);
       if (listener !== undefined) listeners.push(listener);
     } catch (error) {
       problems.push(`function ${fn.name}: ${error instanceof Error ? error.message : String(error)}`);

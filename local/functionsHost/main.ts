@@ -1,45 +1,55 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { inspect, parseArgs } from 'node:util';
 import { onStopAsked } from '../onStopAsked.ts';
 import { portArgument } from '../portArgument.ts';
+import { version } from '../version.ts';
 import { HostStartError } from './hostStartError.ts';
-import { parseEnvFile, type Settings } from './settings.ts';
+import { parseEnvFile, readLocalSettings, type Settings } from './settings.ts';
 import { type FunctionsHost, startFunctionsHost } from './startFunctionsHost.ts';
 
 const usage = `Usage: npm run host -- --port P [--app DIR] [--env-file FILE] [--enable-auth] [--no-timer-singleton] [--stay-up]
+                             [--skip-unsupported] [--inspect P] [--version]
   --port P               HTTP port on 127.0.0.1; 0 for any free one (default 7071)
-  --app DIR              folder with package.json and host.json (default: this project)
-  --env-file FILE        KEY=value lines; variables that are set already win (default .local/env, if it exists)
+  --app DIR              folder with package.json and host.json (default: the current one)
+  --env-file FILE        KEY=value lines, instead of .local/env and the app's local.settings.json, which are read if they
+                         exist, and of which the first wins. Variables that are set already win over all of them
   --enable-auth          require keys; the master key is the setting FUNCTIONS_MASTER_KEY
   --no-timer-singleton   let every host fire its timers
   --stay-up              if the app cannot be loaded, run without a function, as in Azure
+  --skip-unsupported     leave out functions that need what this host lacks; else it does not start
+  --inspect P            let a debugger attach to the app on this port; 0 for any free one
+  --version              print the version
 `;
-
-const projectDir = fileURLToPath(new URL('../../', import.meta.url));
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       port: { type: 'string', default: '7071' },
-      app: { type: 'string', default: projectDir },
+      app: { type: 'string', default: '.' },
       'env-file': { type: 'string' },
       'enable-auth': { type: 'boolean', default: false },
       'timer-singleton': { type: 'boolean', default: true },
       'stay-up': { type: 'boolean', default: false },
+      'skip-unsupported': { type: 'boolean', default: false },
+      inspect: { type: 'string' },
+      version: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
     allowNegative: true,
   });
   if (values.help) return console.log(usage);
+  if (values.version) return console.log(version());
 
   const host = await startFunctionsHost({
     appDir: values.app,
     port: portArgument('--port', values.port),
-    settings: readSettings(values['env-file']),
+    settings: readSettings(values['env-file'], values.app),
     enableAuth: values['enable-auth'],
     timerSingleton: values['timer-singleton'],
     staysUp: values['stay-up'],
+    skipUnsupported: values['skip-unsupported'],
+    inspect: values.inspect === undefined ? undefined : portArgument('--inspect', values.inspect),
   });
   describe(host);
 
@@ -52,9 +62,16 @@ async function main(): Promise<void> {
   console.log('ready');
 }
 
-function readSettings(file: string | undefined): Settings {
-  const path = file ?? '.local/env';
-  if (file === undefined && !existsSync(path)) return {};
+function readSettings(file: string | undefined, appDir: string): Settings {
+  if (file !== undefined) return readEnvFile(file);
+  const ofTools = join(appDir, 'local.settings.json');
+  return {
+    ...(existsSync(ofTools) ? readLocalSettings(ofTools) : {}),
+    ...(existsSync('.local/env') ? readEnvFile('.local/env') : {}),
+  };
+}
+
+function readEnvFile(path: string): Settings {
   try {
     return parseEnvFile(readFileSync(path, 'utf8'));
   } catch (error) {

@@ -49,6 +49,8 @@ export function manualInput({ name, trigger }: AppFunction, input: string): Trig
           UserProperties: { json: '{}' },
         },
       };
+    case 'cosmos':
+      return { data: { json: input } };
     case 'durable':
       return undefined;
   }
@@ -59,6 +61,7 @@ const triggerTypes = {
   timer: 'timerTrigger',
   queue: 'queueTrigger',
   serviceBus: 'serviceBusTrigger',
+  cosmos: 'cosmosDBTrigger',
 } as const;
 
 /** A function as `GET /admin/functions` lists it: the members that do not depend on files of the host. */

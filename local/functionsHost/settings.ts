@@ -1,4 +1,6 @@
-import { HostStartError } from './hostStartError.ts';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { HostStartError, Unsupported } from './hostStartError.ts';
 
 export type Settings = Record<string, string | undefined>;
 
@@ -11,6 +13,28 @@ export function parseEnvFile(text: string): Settings {
       settings[line.slice(0, at).trim()] = line.slice(at + 1).trim();
   }
   return settings;
+}
+
+const localSettings = z.object({
+  IsEncrypted: z.literal(false, { error: 'encrypted settings cannot be read' }).default(false),
+  Values: z.record(z.string(), z.string()).default({}),
+});
+
+/**
+ * The `Values` of a local.settings.json, the file in which the Functions tools keep an app's settings.
+ *
+ * @throws HostStartError if the file cannot be read
+ */
+export function readLocalSettings(path: string): Settings {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
+  } catch (error) {
+    throw new HostStartError(`${path} is not JSON: ${String(error)}`, { cause: error });
+  }
+  const { data, error } = localSettings.safeParse(json);
+  if (data === undefined) throw new HostStartError(`${path}: ${z.prettifyError(error)}`);
+  return data.Values;
 }
 
 /**
@@ -37,9 +61,9 @@ export function connectionString(name: string, settings: Settings): string {
   const identity = Object.keys(settings).some((key) =>
     key.toLowerCase().startsWith(`${name.toLowerCase()}__`),
   );
-  throw new HostStartError(
-    identity
-      ? `the connection ${name} is identity-based (${name}__…); this host takes connection strings only`
-      : `the connection setting ${name} is not set`,
-  );
+  if (identity)
+    throw new Unsupported(
+      `the connection ${name} is identity-based (${name}__…); this host takes connection strings only`,
+    );
+  throw new HostStartError(`the connection setting ${name} is not set`);
 }

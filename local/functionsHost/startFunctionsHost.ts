@@ -45,6 +45,10 @@ export interface FunctionsHostOptions {
   timerSingleton?: boolean;
   /** An app that cannot be loaded leaves the host up without a function, as in Azure. Default: the host does not start. */
   staysUp?: boolean;
+  /** Functions that need what this host lacks are left out, with a warning. Default: the host does not start. */
+  skipUnsupported?: boolean;
+  /** Port on which the worker's process takes a debugger. Default: it takes none. */
+  inspect?: number | undefined;
   writeLine?: (line: string) => void;
   clock?: Clock;
 }
@@ -81,7 +85,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     logger.log('warning', 'Host.Startup', `host.json: extensions.${name} has no effect on this host`);
   }
 
-  const app = { appDir, logLevel: hostJson.logging.logLevel };
+  const app = { appDir, logLevel: hostJson.logging.logLevel, inspect: options.inspect };
   const worker = await keepWorker(app, { logger, clock }).catch((error: unknown) => {
     if (options.staysUp !== true || !(error instanceof HostStartError)) throw error;
     // At this level, and without a function: seen on the real host.
@@ -89,7 +93,13 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     return withoutApp();
   });
   const { name, files, streamsAddress } = worker.first;
-  const functions = readFunctions(worker.first.functions, settings);
+  const leaveOut = (fn: string, reason: string) =>
+    logger.log('warning', 'Host.Startup', `function ${fn} is left out: ${reason}`);
+  const functions = readFunctions(
+    worker.first.functions,
+    settings,
+    options.skipUnsupported === true ? leaveOut : undefined,
+  );
 
   let durable: DurableEngine | undefined;
   let clientData: TypedData = { json: 'null' };
@@ -127,6 +137,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
       hostJson,
       settings,
       hostId,
+      instanceId,
       timerSingleton,
       invoker,
       logger,

@@ -71,21 +71,28 @@ const file = z.object({
 
 /**
  * Reads the queues from a file in the format of the official emulator's Config.json
- * (https://learn.microsoft.com/azure/service-bus-messaging/test-locally-with-service-bus-emulator). An unknown
- * property is an error: it would otherwise be silently ignored.
+ * (https://learn.microsoft.com/azure/service-bus-messaging/test-locally-with-service-bus-emulator), and adds others. An
+ * unknown property is an error: it would otherwise be silently ignored.
  *
  * @throws {ConfigError}
  */
-export function readConfig(path: string | URL): QueueConfig[] {
-  let json: unknown;
+export function readConfig(
+  path?: string | URL,
+  added: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {},
+): QueueConfig[] {
+  const read = path === undefined ? [] : parseConfig(readJson(path), String(path));
+  const Queues = Object.entries(added).map(([Name, Properties]) => ({ Name, Properties }));
+  const further = parseConfig({ UserConfig: { Namespaces: [{ Queues }] } }, 'of the option queues');
+  return [...read, ...further];
+}
+
+function readJson(path: string | URL): unknown {
   try {
-    json = JSON.parse(readFileSync(path, 'utf8'));
+    return JSON.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
     throw new ConfigError(`Service Bus configuration ${String(path)}: cannot be read as JSON`, { cause });
   }
-  return parseConfig(json, String(path));
 }
-
 export function parseConfig(json: unknown, origin: string): QueueConfig[] {
   const parsed = file.safeParse(json);
   if (!parsed.success) {

@@ -15,8 +15,10 @@ export interface ServiceBusOptions {
   httpPort?: number;
   /** Folder for the messages. Absent: in memory. */
   data?: string;
-  /** A file in the format of the official emulator's Config.json. Absent: payonce's own queues. */
-  config?: string;
+  /** A file in the format of the official emulator's Config.json. */
+  config?: string | URL;
+  /** Further queues: their properties, named as in Config.json, by name. */
+  queues?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   clock?: BrokerClock;
 }
 
@@ -34,11 +36,11 @@ const key = { name: 'RootManageSharedAccessKey', value: 'SAS_KEY_VALUE' };
 /**
  * Starts a stand-in for Azure Service Bus on 127.0.0.1: queues over AMQP 1.0.
  *
- * @throws {ConfigError} naming each invalid or unsupported field of the configuration file
+ * @throws {ConfigError} naming each invalid or unsupported field of the configuration
  */
 export async function startServiceBus(options: ServiceBusOptions = {}): Promise<ServiceBus> {
   const { port = 0, httpPort = 0, data, clock = systemBrokerClock } = options;
-  const configs = readConfig(options.config ?? new URL('./Config.json', import.meta.url));
+  const configs = readConfig(options.config, options.queues);
   // If a later part cannot start (a port is taken, say), the parts already running stop in reverse order.
   await using starting = new AsyncDisposableStack();
   const storage = data === undefined ? undefined : openStorage(data);

@@ -12,17 +12,25 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
  * place below `src/`.
  */
 export function compileLibrary(sources: readonly string[], folder: string): void {
+  compileTo(sources, { folder, sources: join(root, 'src') });
+}
+
+/** The same for sources that keep their place below another folder. */
+export function compileTo(
+  files: readonly string[],
+  { folder, sources }: { folder: string; sources: string },
+): void {
   const project = join(folder, 'tsconfig.json');
   const config = {
     extends: join(root, 'tsconfig.json'),
     compilerOptions: {
-      rootDir: join(root, 'src'),
+      rootDir: sources,
       outDir: folder,
       typeRoots: [join(root, 'node_modules', '@types')],
       declaration: true,
       sourceMap: false,
     },
-    files: sources.map((source) => join(root, source)),
+    files: files.map((file) => join(root, file)),
     include: [],
   };
   mkdirSync(folder, { recursive: true });

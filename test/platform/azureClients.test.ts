@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { serviceBusConfig } from '../../local/provision.ts';
 import { startServiceBus } from '../../local/serviceBus/index.ts';
 import { azureClients } from '../../src/platform/azureClients.ts';
 import { readSettings } from '../../src/settings/readSettings.ts';
@@ -7,7 +8,7 @@ import { readSettings } from '../../src/settings/readSettings.ts';
 const soonMs = 20_000;
 
 test('a Service Bus connection lost during a send delays it by seconds, not by half a minute', async () => {
-  await using bus = await startServiceBus();
+  await using bus = await startServiceBus({ config: serviceBusConfig });
   const clients = azureClients(
     readSettings({
       AzureWebJobsStorage: 'UseDevelopmentStorage=true',

@@ -29,16 +29,29 @@ export interface HostProcessOptions {
   app: string;
   env: Record<string, string>;
   args?: string[];
+  /** `none`: the settings come from where a person's would, in an empty folder. Default: an empty file. */
+  envFile?: 'none';
 }
 
-function spawnHost({ app, env, args = [] }: HostProcessOptions) {
+function spawnHost({ app, env, args = [], envFile }: HostProcessOptions) {
   const lines: string[] = [];
   const watchers = new Set<() => void>();
   const child = spawn(
     process.execPath,
-    ['--', main, '--port', '0', '--app', app, '--env-file', noSettings, ...args],
+    [
+      '--',
+      main,
+      '--port',
+      '0',
+      '--app',
+      app,
+      ...(envFile === 'none' ? [] : ['--env-file', noSettings]),
+      ...args,
+    ],
     {
       env: { ...surroundings(), ...env },
+      // The folder of the app has no settings of a local cloud.
+      ...(envFile === 'none' ? { cwd: app } : {}),
       // A group of its own: a signal then reaches the host and its worker, as when a machine stops.
       detached: !noSignals,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -3,7 +3,7 @@ import { BlobServiceClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
 import { startAzurite } from '../../local/azurite.ts';
 import { startCosmos } from '../../local/cosmos/index.ts';
-import { provision } from '../../local/provision.ts';
+import { provision, serviceBusConfig } from '../../local/provision.ts';
 import { startServiceBus } from '../../local/serviceBus/index.ts';
 import { startPayments } from '../../local/stripe/index.ts';
 import { endWithProcess } from './endWithProcess.ts';
@@ -43,12 +43,12 @@ export interface CloudOptions {
  */
 export async function startLocalCloud(options: CloudOptions = {}): Promise<LocalCloud> {
   await using starting = new AsyncDisposableStack();
-  const { serviceBusConfig, searchLagMs } = options;
+  const { searchLagMs } = options;
   const azurite = starting.use(await startAzurite({ collectGarbage: false }));
   starting.use(endWithProcess(() => process.kill(azurite.pid)));
   const cosmos = starting.use(await startCosmos({ partitions: severalRanges }));
   const serviceBus = starting.use(
-    await startServiceBus(serviceBusConfig === undefined ? {} : { config: serviceBusConfig }),
+    await startServiceBus({ config: options.serviceBusConfig ?? serviceBusConfig }),
   );
   const payments = starting.use(await startPayments(searchLagMs === undefined ? {} : { searchLagMs }));
   await provision({ storage: azurite.connectionString, cosmos: cosmos.connectionString });

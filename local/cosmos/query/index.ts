@@ -42,7 +42,6 @@ export function runQueryToJson(
   const prepared = prepareQuery(db, source, query, given, position);
   const most = mostResults(prepared, given);
   const size = Math.min(page.maxItems < 1 ? DEFAULT_PAGE : page.maxItems, most.results - position.given);
-  // One extra row tells whether there is another page.
   const rows = rowsOf(prepared, {
     ...prepared.to.constants,
     ...boundParameters(prepared, given),
@@ -50,7 +49,7 @@ export function runQueryToJson(
     now: source.nowSeconds,
     ...(source.partition === undefined ? {} : { pk: source.partition }),
     ...(source.range === undefined ? {} : { pkrange: source.range }),
-    limit: Math.max(size, 0) + 1,
+    limit: Math.max(size, 0),
     offset: 'after' in position.from ? 0 : most.skipped + position.from.skip,
   });
   const read = readPage(rows, size, { position, prepared, print, results: most.results });
@@ -79,6 +78,10 @@ function* rowsOf({ statements }: PreparedQuery, bound: Record<string, Bound>): I
 
 type Reading = { position: Position; prepared: PreparedQuery; print: string; results: number };
 
+/**
+ * A page that is full has a continuation, even if nothing is behind it: the service does not look ahead either. Only a
+ * query that has given all the results it can give ends with a full page.
+ */
 function readPage(
   rows: Iterable<unknown>,
   size: number,
@@ -86,31 +89,31 @@ function readPage(
 ): { json: string[]; continuation: string | undefined } {
   const json: string[] = [];
   let bytes = 0;
-  let place: Bound[] = [];
   for (const row of rows) {
-    if (json.length >= size || (json.length > 0 && bytes > PAGE_BYTES)) {
-      const given = position.given + json.length;
-      if (given >= results) break;
-      const skipped = 'skip' in position.from ? position.from.skip : 0;
-      const from = hasPlaces(prepared.select) ? { after: place } : { skip: skipped + json.length };
-      return { json, continuation: writeToken({ given, from }, print) };
-    }
     if (!Array.isArray(row)) throw new Error('SQLite returned a row that is not an array');
     const [text, ...columns] = row as unknown[];
     json.push(String(text));
     bytes += String(text).length;
-    place = columns.map((value) => (typeof value === 'bigint' ? Number(value) : (value as Bound)));
+    if (json.length < size && bytes <= PAGE_BYTES) continue;
+    const given = position.given + json.length;
+    if (given >= results) break;
+    const skipped = 'skip' in position.from ? position.from.skip : 0;
+    const from = hasPlaces(prepared.select)
+      ? { after: columns.map((value) => (typeof value === 'bigint' ? Number(value) : (value as Bound))) }
+      : { skip: skipped + json.length };
+    return { json, continuation: writeToken({ given, from }, print) };
   }
   return { json, continuation: undefined };
 }
 
-/** Evaluates TOP, or OFFSET and LIMIT. Their parameters may vary between runs of the same statement. */
+/** Evaluates TOP, or OFFSET and LIMIT, whose parameters may vary between runs of the same statement. An aggregate has one result. */
 function mostResults(
-  { query }: PreparedQuery,
+  { query, select }: PreparedQuery,
   given: ReadonlyMap<string, unknown>,
 ): { results: number; skipped: number } {
   const counts = newCompilation(given);
-  const results = countOf(query.top, counts) ?? countOf(query.limit, counts) ?? Number.POSITIVE_INFINITY;
+  const all = select.aggregated && select.groups.length === 0 ? 1 : Number.POSITIVE_INFINITY;
+  const results = countOf(query.top, counts) ?? countOf(query.limit, counts) ?? all;
   return { results, skipped: countOf(query.offset, counts) ?? 0 };
 }
 

@@ -5,7 +5,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import pLimit from 'p-limit';
-import { HostStartError } from '../hostStartError.ts';
 import type { ApiAnswer } from './apiCalls.ts';
 import { durableClient } from './client.ts';
 import { type Listener, listenToControlQueue } from './controlQueue.ts';
@@ -33,7 +32,6 @@ export interface DurableOptions {
   instanceId: string;
   orchestrators: string[];
   activities: string[];
-  entities?: string[];
   /** `extensions.durableTask` of host.json. */
   hostJson: unknown;
   invoke: Invoke;
@@ -56,7 +54,7 @@ export interface DurableEngine {
 
 const day = 24 * 3600 * 1000;
 
-/** @throws HostStartError if there are entities, or the task hub's name or host.json is invalid */
+/** @throws HostStartError if the task hub's name or host.json is invalid */
 export async function startDurable(options: DurableOptions): Promise<DurableEngine> {
   const {
     hubName,
@@ -65,9 +63,6 @@ export async function startDurable(options: DurableOptions): Promise<DurableEngi
     log,
     timers = { maximumShortTimer: 6 * day, longTimerInterval: 3 * day },
   } = options;
-  if (options.entities !== undefined && options.entities.length > 0) {
-    throw new HostStartError(`entities are not supported: ${options.entities.join(', ')}`);
-  }
   const settings = readDurableOptions(options.hostJson);
   const storage = settings.storageProvider;
   const hub = await openTaskHub(options.connectionString, hubName, storage.partitionCount);

@@ -1,21 +1,43 @@
 import { z } from 'zod';
 import type { Binding } from '../coreTypes.ts';
-import { HostStartError } from '../hostStartError.ts';
+import { HostStartError, Unsupported } from '../hostStartError.ts';
 import { connectionString, resolveNames, type Settings } from '../settings.ts';
 
-/** Where a function's return value or extra output goes. */
-export interface OutputBinding {
+/** Where a function's return value or extra output goes. `connection` is a connection string. */
+export type OutputBinding = QueueOutput | CosmosOutput;
+
+interface Output {
   /** The name that carries the value; `$return` for the return value. */
   name: string;
-  kind: 'storageQueue' | 'serviceBusQueue';
-  queueName: string;
-  /** A connection string. */
   connection: string;
 }
 
+export interface QueueOutput extends Output {
+  kind: 'storageQueue' | 'serviceBusQueue';
+  queueName: string;
+}
+
+export interface CosmosOutput extends Output {
+  kind: 'cosmos';
+  databaseName: string;
+  containerName: string;
+  /** Creates the database and the container, with the partition key below. */
+  createIfNotExists: boolean;
+  /** Its path. Default: `/id`. */
+  partitionKey?: string | undefined;
+}
+
 const queueBinding = z.object({
-  queueName: z.string({ error: 'only queues are supported, not topics' }),
+  queueName: z.string(),
   connection: z.string().default('AzureWebJobsStorage'),
+});
+
+const cosmosBinding = z.object({
+  connection: z.string(),
+  databaseName: z.string(),
+  containerName: z.string(),
+  createIfNotExists: z.boolean().default(false),
+  partitionKey: z.string().optional(),
 });
 
 /**
@@ -24,18 +46,16 @@ const queueBinding = z.object({
  * @throws HostStartError if it lacks its queue or its connection
  */
 export function readOutput(name: string, binding: Binding, settings: Settings): OutputBinding | undefined {
-  const kinds: Record<string, OutputBinding['kind']> = {
+  if (binding.type.toLowerCase() === 'cosmosdb') return cosmosOutput(name, binding, settings);
+  const kinds: Record<string, QueueOutput['kind']> = {
     queue: 'storageQueue',
     servicebus: 'serviceBusQueue',
   };
   const kind = kinds[binding.type.toLowerCase()];
   if (kind === undefined) return undefined;
-  const parsed = queueBinding.safeParse(binding);
-  if (!parsed.success)
-    throw new HostStartError(
-      `${binding.type}: ${parsed.error.issues.map(({ message }) => message).join('; ')}`,
-    );
-  const { queueName, connection } = parsed.data;
+  if (binding.topicName !== undefined)
+    throw new Unsupported(`${binding.type}: only queues are supported, not topics`);
+  const { queueName, connection } = parse(queueBinding, binding);
   const resolved = resolveNames(queueName, settings);
   return {
     name,
@@ -43,4 +63,23 @@ export function readOutput(name: string, binding: Binding, settings: Settings): 
     queueName: kind === 'storageQueue' ? resolved.toLowerCase() : resolved,
     connection: connectionString(connection, settings),
   };
+}
+
+function cosmosOutput(name: string, binding: Binding, settings: Settings): CosmosOutput {
+  const options = parse(cosmosBinding, binding);
+  return {
+    name,
+    kind: 'cosmos',
+    ...options,
+    databaseName: resolveNames(options.databaseName, settings),
+    containerName: resolveNames(options.containerName, settings),
+    connection: connectionString(options.connection, settings),
+  };
+}
+
+function parse<T extends z.ZodType>(schema: T, binding: Binding): z.output<T> {
+  const parsed = schema.safeParse(binding);
+  if (parsed.success) return parsed.data;
+  const wrong = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  throw new HostStartError(`${binding.type}: ${wrong.join('; ')}`);
 }

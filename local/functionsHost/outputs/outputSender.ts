@@ -1,7 +1,8 @@
 import { ServiceBusClient, type ServiceBusSender } from '@azure/service-bus';
 import { type QueueClient, QueueServiceClient } from '@azure/storage-queue';
 import type { InvocationResponse } from '../coreTypes.ts';
-import type { OutputBinding } from './outputBinding.ts';
+import type { CosmosWriter } from './cosmosOutput.ts';
+import type { OutputBinding, QueueOutput } from './outputBinding.ts';
 import { outputMessages } from './outputMessages.ts';
 
 /** Sends what functions return through their output bindings. */
@@ -17,7 +18,15 @@ export function createOutputSender(encoding: 'base64' | 'none'): OutputSender {
   const senders = new Map<string, ServiceBusSender>();
   const queues = new Map<string, Promise<QueueClient>>();
 
-  function senderOf({ connection, queueName }: OutputBinding): ServiceBusSender {
+  let cosmos: Promise<CosmosWriter> | undefined;
+
+  /** Loaded by the first document: whoever writes none need not have the SDK of Cosmos. */
+  function cosmosWriter(): Promise<CosmosWriter> {
+    cosmos ??= import('./cosmosOutput.ts').then(({ createCosmosWriter }) => createCosmosWriter());
+    return cosmos;
+  }
+
+  function senderOf({ connection, queueName }: QueueOutput): ServiceBusSender {
     const client = clients.get(connection) ?? new ServiceBusClient(connection);
     clients.set(connection, client);
     const key = `${connection}\n${queueName}`;
@@ -27,7 +36,7 @@ export function createOutputSender(encoding: 'base64' | 'none'): OutputSender {
   }
 
   /** As on the real host, a storage queue is created with its first message. */
-  function queueOf({ connection, queueName }: OutputBinding): Promise<QueueClient> {
+  function queueOf({ connection, queueName }: QueueOutput): Promise<QueueClient> {
     const key = `${connection}\n${queueName}`;
     const known = queues.get(key);
     if (known !== undefined) return known;
@@ -42,6 +51,10 @@ export function createOutputSender(encoding: 'base64' | 'none'): OutputSender {
       for (const output of outputs) {
         const data =
           output.name === '$return' ? returnValue : outputData.find(({ name }) => name === output.name)?.data;
+        if (output.kind === 'cosmos') {
+          if (data !== undefined && data !== null) await (await cosmosWriter()).write(output, data);
+          continue;
+        }
         const messages = outputMessages(data);
         if (messages.length === 0) continue;
         if (output.kind === 'storageQueue') {
@@ -55,6 +68,7 @@ export function createOutputSender(encoding: 'base64' | 'none'): OutputSender {
       }
     },
     async close() {
+      (await cosmos)?.close();
       await Promise.all([...clients.values()].map((client) => client.close()));
     },
   };

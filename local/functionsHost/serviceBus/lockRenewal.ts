@@ -11,6 +11,15 @@ export function renewLock(
   message: ServiceBusReceivedMessage,
   longestMs: number,
 ): Disposable {
+  return renewWhile(message.lockedUntilUtc, () => receiver.renewMessageLock(message), longestMs);
+}
+
+/** The same for any lock. `renew` resolves with the time until which it is locked then. */
+export function renewWhile(
+  lockedUntilUtc: Date | undefined,
+  renew: () => Promise<Date>,
+  longestMs: number,
+): Disposable {
   const ended = new AbortController();
   void keep().catch(() => {
     // Either disposed, or the lock is lost: then the message is redelivered.
@@ -19,11 +28,11 @@ export function renewLock(
 
   async function keep(): Promise<void> {
     const until = Date.now() + longestMs;
-    let lockedUntil = message.lockedUntilUtc;
+    let lockedUntil = lockedUntilUtc;
     while (lockedUntil !== undefined && lockedUntil.getTime() < until) {
       const left = lockedUntil.getTime() - Date.now();
       await delay(Math.max(0, left / 2), undefined, { signal: ended.signal, ref: false });
-      lockedUntil = await receiver.renewMessageLock(message);
+      lockedUntil = await renew();
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { ServiceBusReceivedMessage } from '@azure/service-bus';
 import type { TypedData } from '../coreTypes.ts';
-import { bodyData } from '../typedData.ts';
+import { bodyData, fromTypedData } from '../typedData.ts';
 
 /** The body as on the real host: the bytes of a data section as text, a value or sequence section as JSON. */
 export function messageData(body: unknown, dataType: 'string' | 'binary'): TypedData {
@@ -36,6 +36,26 @@ export function messageMetadata(message: ServiceBusReceivedMessage): Record<stri
   addText(metadata, 'Label', message.subject);
   addText(metadata, 'To', message.to);
   return metadata;
+}
+
+/** The bodies of a batch, in the type in which the real host passes many. */
+export function batchData(messages: ServiceBusReceivedMessage[], dataType: 'string' | 'binary'): TypedData {
+  const bodies = messages.map(({ body }) => messageData(body, dataType));
+  return dataType === 'binary'
+    ? { collectionBytes: { bytes: bodies.map(({ bytes }) => bytes ?? new Uint8Array()) } }
+    : { collectionString: { string: bodies.map(({ string, json: text }) => string ?? text ?? '') } };
+}
+
+/** The metadata of a batch: each member of a message's as an array, e.g. `MessageIdArray`. */
+export function batchMetadata(messages: ServiceBusReceivedMessage[]): Record<string, TypedData> {
+  const each = messages.map(messageMetadata);
+  const names = new Set(each.flatMap((metadata) => Object.keys(metadata)));
+  return Object.fromEntries(
+    [...names].map((name) => [
+      `${name}Array`,
+      json(each.map((metadata) => fromTypedData(metadata[name]) ?? null)),
+    ]),
+  );
 }
 
 /** The service counts deliveries from 1, the JS SDK from 0. */

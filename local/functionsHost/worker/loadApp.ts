@@ -1,6 +1,6 @@
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { join, sep } from 'node:path';
+import { extname, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { HostStartError } from '../hostStartError.ts';
@@ -62,11 +62,13 @@ let supplied = false;
 function supplyFunctionsCore(): void {
   if (supplied) return;
   supplied = true;
-  const url = new URL('./azureFunctionsCore.ts', import.meta.url).href;
+  const extension = extname(import.meta.url);
+  const url = new URL(`./azureFunctionsCore${extension}`, import.meta.url).href;
+  const format = extension === '.ts' ? 'module-typescript' : 'module';
   registerHooks({
     resolve: (specifier, context, nextResolve) =>
       specifier === '@azure/functions-core'
-        ? { url, format: 'module-typescript', shortCircuit: true }
+        ? { url, format, shortCircuit: true }
         : nextResolve(specifier, context),
   });
 }

@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../../src/platform/clock.ts';
 import type { Logger } from '../logger.ts';
-import { startWorker, WorkerEnded, type WorkerProcess } from './workerProcess.ts';
+import { startWorker, type WorkerApp, WorkerEnded, type WorkerProcess } from './workerProcess.ts';
 
 /** Pause before the next process, in milliseconds, times the deaths in a row. */
 const pauseMs = 500;
@@ -29,7 +29,7 @@ export interface Worker {
 
 /** @throws HostStartError if the app cannot be loaded the first time */
 export async function keepWorker(
-  app: { appDir: string; logLevel: Record<string, string> },
+  app: WorkerApp,
   { logger, clock }: { logger: Logger; clock: Clock },
 ): Promise<Worker> {
   const first = await startWorker(app);

@@ -1,10 +1,12 @@
 import { fork } from 'node:child_process';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { InvocationRequest, InvocationResponse } from '../coreTypes.ts';
 import { HostStartError } from '../hostStartError.ts';
 import type { FromWorker, LoadedWorker, ToWorker } from './protocol.ts';
 
-const program = fileURLToPath(new URL('main.ts', import.meta.url));
+// Beside this file, and compiled if this one is.
+const program = fileURLToPath(new URL(`main${extname(import.meta.url)}`, import.meta.url));
 
 /** The worker ended while a function was running in it. What the function has done by then is not known. */
 export class WorkerEnded extends Error {
@@ -22,17 +24,23 @@ export interface WorkerProcess extends LoadedWorker {
   ended: Promise<string>;
 }
 
+/** The app that a worker loads. */
+export interface WorkerApp {
+  appDir: string;
+  logLevel: Record<string, string>;
+  /** Port on which its process waits for a debugger. Absent: it does not. */
+  inspect?: number | undefined;
+}
+
 /**
  * Starts a worker; resolves once the app is loaded.
  *
  * @throws HostStartError if the app cannot be loaded
  */
-export async function startWorker(app: {
-  appDir: string;
-  logLevel: Record<string, string>;
-}): Promise<WorkerProcess> {
+export async function startWorker({ inspect, ...app }: WorkerApp): Promise<WorkerProcess> {
   // What the app prints goes where the host prints.
   const child = fork(program, [], {
+    execArgv: [...process.execArgv, ...(inspect === undefined ? [] : [`--inspect=127.0.0.1:${inspect}`])],
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

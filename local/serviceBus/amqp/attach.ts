@@ -108,7 +108,8 @@ function findNode({ broker }: Namespace, peer: Peer, raw: unknown, end: 'source'
   const managed = /^(.*)\/\$management$/i.exec(address)?.[1];
   const queue = broker.find(managed ?? address);
   if (queue === undefined) {
-    throw new AttachRefused('amqp:not-found', `The messaging entity "${address}" could not be found.`);
+    const entity = `sb://${peer.host()}/${managed ?? address}`;
+    throw new AttachRefused('amqp:not-found', `The messaging entity '${entity}' could not be found.`);
   }
   return { kind: managed === undefined ? 'queue' : 'management', queue };
 }

@@ -193,6 +193,21 @@ function setItem(items: Typed[], name: string, value: Typed): void {
   items.push(types.wrap_string(name), value);
 }
 
+/** Encoded sizes of a bare message's application properties, in bytes: together, and of each value. */
+export function propertySizes(bare: Buffer): { together: number; values: number[] } {
+  const section = readSections(bare).find(({ code }) => code === sectionCodes.applicationProperties);
+  if (section === undefined) return { together: 0, values: [] };
+  const items = bare.subarray(section.value, section.end);
+  const sizes: number[] = [];
+  // A map has its size and its count, of one or four bytes each, and then keys and values in turn.
+  for (let at = items[0] === 0xd1 ? 9 : 3, index = 0; at < items.length; index++) {
+    const end = endOfValue(items, at);
+    if (index % 2 === 1) sizes.push(end - at);
+    at = end;
+  }
+  return { together: items.length, values: sizes };
+}
+
 /** The messages in a transfer of format 0x80013700: one encoded message per data section. */
 export function readBatch(buffer: Buffer): Buffer[] {
   return readSections(buffer)

@@ -13,6 +13,7 @@ import type { Namespace, Peer } from './peer.ts';
 import { type Answer, serveRequests } from './requests.ts';
 import type { IncomingLink, RequestMessage } from './rhea.ts';
 import { sessionOperations } from './sessionOperations.ts';
+import { DeadLetterTextTooLong } from './settlement.ts';
 
 const operations = { ...messageOperations, ...sessionOperations };
 
@@ -50,7 +51,9 @@ function perform(request: RequestMessage, peer: Peer, queue: Queue, now: number)
         errorCondition: 'amqp:not-allowed',
         body: {},
       };
-    if (!(error instanceof z.ZodError || error instanceof DecodeError)) throw error;
+    const isInvalid =
+      error instanceof z.ZodError || error instanceof DecodeError || error instanceof DeadLetterTextTooLong;
+    if (!isInvalid) throw error;
     return {
       statusCode: 400,
       statusDescription: error.message,

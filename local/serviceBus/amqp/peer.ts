@@ -22,6 +22,8 @@ export type LinkEnd = 'closed' | 'lost';
 
 /** One client connection. */
 export interface Peer {
+  /** The namespace's host name, as the client addressed it. */
+  host: () => string;
   /** The client put a valid token on `$cbs`, or gave the key with PLAIN. */
   authorized: boolean;
   /** Links that carry replies from `$cbs` and `$management`. */

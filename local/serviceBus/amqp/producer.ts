@@ -1,12 +1,16 @@
 import type { IncomingMessage } from '../broker/message.ts';
 import type { Queue } from '../broker/queue.ts';
 import { type AmqpCondition, underFault } from '../faults.ts';
-import { DecodeError, readBatch, readMessage } from './codec.ts';
+import { DecodeError, propertySizes, readBatch, readMessage } from './codec.ts';
 import type { Namespace, Peer } from './peer.ts';
 import { asDelivery, type IncomingLink, outcomes, settle } from './rhea.ts';
 
 /** Maximum size of a message or batch in the standard tier, in bytes. */
 export const maxMessageSize = 256 * 1024;
+
+/** Maximum size of one application property, and of all of a message's together, in bytes. */
+const maxPropertySize = 32 * 1024;
+const maxPropertiesSize = 64 * 1024;
 
 const batchFormat = 0x8001_3700;
 
@@ -53,18 +57,24 @@ function readTransfer(
 
 /** The reason the namespace refuses messages of so many bytes, sent or scheduled together. Undefined if it takes them. */
 export function checkSize(size: number): AmqpCondition | undefined {
-  if (size <= maxMessageSize) return undefined;
-  return {
-    condition: 'amqp:link:message-size-exceeded',
-    description: `The received message (size ${size} bytes) exceeds the limit (${maxMessageSize} bytes).`,
-  };
+  return size <= maxMessageSize
+    ? undefined
+    : tooLarge(`The received message (size ${size} bytes)`, maxMessageSize);
 }
 
 /** The reason a queue refuses a message, whether sent or scheduled. Undefined if it takes it. */
 export function checkMessage(
-  { messageId, sessionId }: IncomingMessage,
+  { messageId, sessionId, bare }: IncomingMessage,
   queue: Queue,
 ): AmqpCondition | undefined {
+  if (bare.length > maxPropertySize) {
+    const { together, values } = propertySizes(bare);
+    if (together > maxPropertiesSize)
+      return tooLarge(`The application properties (${together} bytes)`, maxPropertiesSize);
+    const largest = Math.max(0, ...values);
+    if (largest > maxPropertySize)
+      return tooLarge(`An application property (${largest} bytes)`, maxPropertySize);
+  }
   if (messageId.length > 128) return invalid('The MessageId is longer than 128 characters.');
   if (sessionId !== undefined && sessionId.length > 128) {
     return invalid('The SessionId is longer than 128 characters.');
@@ -77,5 +87,10 @@ export function checkMessage(
   }
   return undefined;
 }
+
+const tooLarge = (part: string, limit: number): AmqpCondition => ({
+  condition: 'amqp:link:message-size-exceeded',
+  description: `${part} exceeds the limit (${limit} bytes).`,
+});
 
 const invalid = (description: string): AmqpCondition => ({ condition: 'amqp:invalid-field', description });

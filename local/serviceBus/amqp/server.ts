@@ -132,6 +132,7 @@ function serveConnections(container: Container, namespace: Namespace, peers: Map
 
 function createPeer(connection: Connection, forget: () => void): Peer {
   const peer: Peer = {
+    host: () => connection.hostname ?? '127.0.0.1',
     authorized: false,
     replies: new Set(),
     sessionHolders: new Set(),

@@ -15,7 +15,23 @@ export interface SettlementRequest {
   description?: string | undefined;
 }
 
-/** Settles a locked message. False if the lock is lost. @throws {DecodeError} on a malformed message */
+/** Maximum length of a dead letter's reason and of its description, in characters. */
+const maxDeadLetterText = 4096;
+
+/** A dead letter's reason or description is too long. */
+export class DeadLetterTextTooLong extends Error {
+  override readonly name = 'DeadLetterTextTooLong';
+
+  constructor() {
+    super(`The reason and the description of a dead letter have at most ${maxDeadLetterText} characters.`);
+  }
+}
+
+/**
+ * Settles a locked message. False if the lock is lost.
+ *
+ * @throws {DecodeError} on a malformed message {DeadLetterTextTooLong} {NoDeadLetters}
+ */
 export function applySettlement(
   queue: Queue,
   token: string,
@@ -29,6 +45,8 @@ export function applySettlement(
   const bare = withApplicationProperties(message.bare, properties);
   if (kind !== 'deadLetter') return queue.settle(token, { kind, bare }, now);
   const cause = { reason: request.reason, description: request.description };
+  if ([cause.reason, cause.description].some((said) => said !== undefined && said.length > maxDeadLetterText))
+    throw new DeadLetterTextTooLong();
   return queue.settle(token, { kind, cause, bare }, now);
 }
 
@@ -67,6 +85,8 @@ export function settleOnRequest(
       } catch (error) {
         if (error instanceof NoDeadLetters)
           return refuse({ condition: 'amqp:not-allowed', description: error.message });
+        if (error instanceof DeadLetterTextTooLong)
+          return refuse({ condition: 'amqp:invalid-field', description: error.message });
         if (!(error instanceof DecodeError)) throw error;
         return refuse({ condition: 'amqp:decode-error', description: error.message });
       }

@@ -74,15 +74,17 @@ export class Queue {
     this.advance(now);
     if (this.#isDuplicate(incoming, now)) return undefined;
     this.#moves.counters.sent++;
+    const scheduled = incoming.scheduledFor !== undefined && incoming.scheduledFor > now;
     const message: Message = {
       ...incoming,
+      // A message that need not wait is like one without a schedule: it is active at once, and says so when it is received.
+      scheduledFor: scheduled ? incoming.scheduledFor : undefined,
       sequenceNumber: this.#moves.nextSequence++,
       enqueuedAt: now,
       expiresAt: this.#moves.expiryFrom(now, incoming),
       deliveryCount: 0,
       deadLetter: undefined,
     };
-    const scheduled = incoming.scheduledFor !== undefined && incoming.scheduledFor > now;
     this.#moves.store(message, scheduled ? 'scheduled' : 'ready');
     return message.sequenceNumber;
   }

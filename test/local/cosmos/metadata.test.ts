@@ -123,6 +123,33 @@ test('a unique key holds within a partition; a missing value counts as null, and
   expect(result?.map(({ statusCode }) => statusCode)).toEqual([424, 409]);
 });
 
+test('throughput has at least 400 RU/s in steps of 100, autoscale 1,000 in steps of 1,000', async () => {
+  const client = clientOf(cosmos);
+  const create = (request: { throughput?: number; maxThroughput?: number }) =>
+    client.databases.create({ id: `db-${randomUUID()}`, ...request });
+  for (const request of [{ throughput: 400 }, { throughput: 25_100 }, { maxThroughput: 1000 }])
+    expect((await create(request)).statusCode).toBe(201);
+  for (const request of [{ throughput: 100 }, { throughput: 450 }, { maxThroughput: 1500 }]) {
+    const refused = await refusalOf(create(request));
+    expect(refused).toMatchObject({ code: 400, message: expect.stringContaining('valid throughput values') });
+  }
+  const { database } = await newContainer(cosmos);
+  expect(await refusalOf(database.containers.create({ id: 'c', throughput: 450 }))).toMatchObject({
+    code: 400,
+  });
+});
+
+test('a query text has at most 512 KB', async () => {
+  const container = await newContainer(cosmos);
+  const ask = (bytes: number) =>
+    container.items.query(`SELECT VALUE 1 -- ${'x'.repeat(bytes - 18)}`, { partitionKey: 'p' }).fetchAll();
+  expect((await ask(512 * 1024)).resources).toEqual([1]);
+  expect(await refusalOf(ask(512 * 1024 + 1))).toMatchObject({
+    code: 400,
+    message: expect.stringContaining('maximum limit of 524288 bytes'),
+  });
+});
+
 test('one partition key range covers all keys', async () => {
   const { resources } = await (await newContainer(cosmos)).readPartitionKeyRanges().fetchAll();
   expect(resources).toMatchObject([{ id: '0', minInclusive: '', maxExclusive: 'FF' }]);

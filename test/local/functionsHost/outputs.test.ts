@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CosmosClient } from '@azure/cosmos';
 import { ServiceBusClient } from '@azure/service-bus';
 import { QueueServiceClient } from '@azure/storage-queue';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAzurite } from '../../../local/azurite.ts';
+import { startCosmos } from '../../../local/cosmos/index.ts';
 import { outputMessages } from '../../../local/functionsHost/outputs/outputMessages.ts';
 import { startServiceBus } from '../../../local/serviceBus/index.ts';
 import { type HostProcess, startHostProcess } from '../../support/functionsHostProcess.ts';
@@ -14,9 +16,13 @@ const stack = new AsyncDisposableStack();
 let host: HostProcess;
 let bus: ServiceBusClient;
 let queues: QueueServiceClient;
+let documents: CosmosClient;
 
 beforeAll(async () => {
   const azurite = stack.use(await startAzurite({ collectGarbage: false }));
+  const cosmos = stack.use(await startCosmos());
+  documents = new CosmosClient(cosmos.connectionString);
+  stack.defer(() => documents.dispose());
   const serviceBus = await startServiceBus({ config: join(app, 'queues.json') });
   stack.defer(() => serviceBus.stop());
   bus = new ServiceBusClient(serviceBus.connectionString);
@@ -29,6 +35,7 @@ beforeAll(async () => {
       env: {
         AzureWebJobsStorage: azurite.connectionString,
         ServiceBus: serviceBus.connectionString,
+        Cosmos: cosmos.connectionString,
         OUT_QUEUE: 'Out-Queue',
       },
     }),
@@ -72,6 +79,25 @@ test('text goes as it is, an object as JSON, and a queue is created with its fir
   expect(await answer.text()).toBe('sent');
   expect(await inStorage()).toEqual(['plain']);
   expect(await onServiceBus(1)).toEqual([{ body: { id: 1 }, contentType: 'application/json' }]);
+});
+
+test('documents are upserted, an array as one each, and the container is created with the first', async () => {
+  await call('documents', {
+    documents: [
+      { id: '1', kind: 'a' },
+      { id: '2', kind: 'b' },
+    ],
+  });
+  await call('documents', { documents: { id: '1', kind: 'a', again: true } });
+  await call('documents', {});
+  const container = documents.database('shop').container('orders');
+  const { resources } = await container.items.query('SELECT c.id, c.kind, c.again FROM c').fetchAll();
+  expect(resources).toEqual([
+    { id: '1', kind: 'a', again: true },
+    { id: '2', kind: 'b' },
+  ]);
+  expect((await container.read()).resource?.partitionKey?.paths).toEqual(['/kind']);
+  expect((await call('documents', { documents: { id: 'a/b' } })).status).toBe(500);
 });
 
 test('an array becomes one message each', async () => {

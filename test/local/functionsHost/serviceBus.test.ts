@@ -127,6 +127,49 @@ test('with autoCompleteMessages off the message is not settled', async () => {
   expect(await waiting('kept')).toBe(1);
 });
 
+test('cardinality many: a batch with arrays of metadata, completed as a whole', async () => {
+  const sender = client.createSender('batches');
+  const ids = Array.from({ length: 5 }, () => `m-${randomUUID()}`);
+  await sender.sendMessages(ids.map((messageId, n) => ({ body: { n }, messageId, subject: `s${n}` })));
+  const [, line = ''] = await host.line(new RegExp(`SEEN batch (.*"${ids[4]}".*)`));
+  const { messages, triggerMetadata } = JSON.parse(line);
+  expect(messages).toEqual(ids.map((_, n) => ({ n })));
+  expect(triggerMetadata).toMatchObject({
+    messageIdArray: ids,
+    subjectArray: ids.map((_, n) => `s${n}`),
+    deliveryCountArray: [1, 1, 1, 1, 1],
+    lockTokenArray: ids.map(() => expect.stringMatching(/^[0-9a-f-]{36}$/)),
+  });
+  await expect.poll(() => waiting('batches')).toBe(0);
+  await sender.close();
+});
+
+test('an exception abandons every message of a batch', async () => {
+  await send('batches', { body: 'fail' }, { body: 'good' });
+  await host.line(/SEEN batch .*"fail".*"deliveryCountArray":\[3,3\]/);
+  const receiver = client.createReceiver('batches', { subQueueType: 'deadLetter' });
+  const dead = await receiver.receiveMessages(2, { maxWaitTimeInMs: 5_000 });
+  expect(dead.map(({ body }) => body)).toEqual(['fail', 'good']);
+  await receiver.close();
+});
+
+test('sessions: each in its order, several side by side, and one that comes again later', async () => {
+  const sent = (session: string, from: number, count: number) =>
+    Array.from({ length: count }, (_, n) => ({ body: `${from + n}`, sessionId: session }));
+  await send('sessions', ...sent('a', 0, 6), ...sent('b', 0, 6));
+  const seenIn = (session: string) =>
+    host.lines.flatMap((line) => new RegExp(`^SEEN in ${session}: (.*)$`).exec(line)?.[1] ?? []);
+  const patiently = { timeout: 10_000 };
+  for (const session of ['a', 'b'])
+    await expect.poll(() => seenIn(session), patiently).toEqual(['0', '1', '2', '3', '4', '5']);
+  const order = host.lines.filter((line) => line.startsWith('SEEN in '));
+  // Not one session after the other.
+  expect(order.lastIndexOf('SEEN in a: 5')).toBeGreaterThan(order.indexOf('SEEN in b: 0'));
+  expect(order.lastIndexOf('SEEN in b: 5')).toBeGreaterThan(order.indexOf('SEEN in a: 0'));
+  await send('sessions', ...sent('a', 6, 2));
+  await expect.poll(() => seenIn('a').slice(6), patiently).toEqual(['6', '7']);
+}, 30_000);
+
 test.skipIf(noSignals)(
   'Ctrl-C while messages are being handled: they are settled and the host exits with 0',
   async () => {

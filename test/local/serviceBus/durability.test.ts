@@ -73,9 +73,13 @@ test('a restart keeps messages in every state, ids, session states and sequence 
 
 /** Starts the stand-in as a separate process. */
 async function startProgram(): Promise<{ child: ChildProcess; connectionString: string }> {
-  const child = spawn(process.execPath, ['local/serviceBus/main.ts', '--data', data], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['local/serviceBus/main.ts', '--data', data, '--config', 'local/serviceBus/Config.json'],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   const settings = new Map<string, string>();
   for await (const line of createInterface({ input: child.stdout })) {
     if (line === 'ready') break;

@@ -7,12 +7,12 @@ import { ConfigError } from '../../../local/serviceBus/config.ts';
 import { startServiceBus } from '../../../local/serviceBus/index.ts';
 import { removeFolder } from '../../support/removeFolder.ts';
 
-test('starts with the payonce queue; stop is idempotent and frees the ports', async () => {
-  const bus = await startServiceBus();
+test('starts with the queues it is given; stop is idempotent and frees the ports', async () => {
+  const bus = await startServiceBus({ queues: { orders: { LockDuration: 'PT10S' } } });
   const client = new ServiceBusClient(bus.connectionString);
-  await client.createSender('payment-commands').sendMessages({ body: 1 });
+  await client.createSender('orders').sendMessages({ body: 1 });
   const stats = await (await fetch(`${bus.localAddress}/_local/stats`)).json();
-  expect(stats).toMatchObject({ queues: { 'payment-commands': { active: 1, sent: 1 } } });
+  expect(stats).toMatchObject({ queues: { orders: { active: 1, sent: 1 } } });
   await client.close();
   await Promise.all([bus.stop(), bus.stop()]);
   const { port } = bus;
@@ -41,6 +41,7 @@ test('an unsupported configuration is refused at start', async () => {
     JSON.stringify({ UserConfig: { Namespaces: [{ Name: 'n', Topics: [{ Name: 't' }] }] } }),
   );
   await expect(startServiceBus({ config })).rejects.toThrow(ConfigError);
+  await expect(startServiceBus({ queues: { orders: { Lock: 1 } } })).rejects.toThrow(/option queues.*Lock/s);
   await removeFolder(folder);
 });
 

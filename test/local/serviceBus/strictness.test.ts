@@ -9,7 +9,7 @@ import { type ServiceBusForTests, serviceBusForTests } from '../../support/servi
 
 let bus: ServiceBusForTests;
 beforeAll(async () => {
-  const names = ['defer', 'dead', 'dead-count', 'big', 'states', 'peek'];
+  const names = ['defer', 'dead', 'dead-count', 'big', 'states', 'peek', 'dead-text', 'properties'];
   bus = await serviceBusForTests({
     ...Object.fromEntries(names.map((name) => [name, { MaxDeliveryCount: 3 }])),
     sessions: { RequiresSession: true },
@@ -104,7 +104,44 @@ test('no message says that this receiver is the first to have it', async () => {
 test('a queue that does not exist is named in the refusal', async () => {
   await expect(send('nowhere', 'a')).rejects.toMatchObject({
     code: 'MessagingEntityNotFound',
-    message: expect.stringContaining('"nowhere"'),
+    message: expect.stringContaining("The messaging entity 'sb://127.0.0.1/nowhere' could not be found."),
+  });
+  await expect(peekLock('nowhere').peekMessages(1)).rejects.toMatchObject({
+    code: 'MessagingEntityNotFound',
+    message: expect.stringContaining("'sb://127.0.0.1/nowhere'"),
+  });
+});
+
+test('the reason and the description of a dead letter have at most 4,096 characters', async () => {
+  const receiver = peekLock('dead-text');
+  const longest = 'x'.repeat(4096);
+  const die = async (deadLetterReason: string, deadLetterErrorDescription: string) => {
+    await send('dead-text', 'a');
+    const { original } = await receiveOne(receiver);
+    await receiver.deadLetterMessage(original, { deadLetterReason, deadLetterErrorDescription });
+  };
+  await expect(die(`${longest}x`, 'd')).rejects.toThrow('at most 4096 characters');
+  await expect(die('r', `${longest}x`)).rejects.toThrow('at most 4096 characters');
+  await die(longest, longest);
+  expect(await receiveOne(deadLettersOf('dead-text'))).toMatchObject({
+    deadLetterReason: longest,
+    deadLetterErrorDescription: longest,
+  });
+});
+
+test('an application property has at most 32 KB, all of a message 64 KB', async () => {
+  const sender = bus.client.createSender('properties');
+  const at = new Date(bus.clock.now() + 60_000);
+  const most = 'x'.repeat(32 * 1024 - 5);
+  const fits = { body: 'a', applicationProperties: { a: most, b: 'x'.repeat(30_000) } };
+  await sender.sendMessages(fits);
+  for (const applicationProperties of [{ a: `${most}x` }, { a: most, b: most, c: 'x'.repeat(1000) }]) {
+    const message = { body: 'a', applicationProperties };
+    await expect(sender.sendMessages(message)).rejects.toMatchObject({ code: 'MessageSizeExceeded' });
+    await expect(sender.scheduleMessages(message, at)).rejects.toMatchObject({ code: 'MessageSizeExceeded' });
+  }
+  expect(await receiveOne(peekLock('properties'))).toMatchObject({
+    applicationProperties: fits.applicationProperties,
   });
 });
 

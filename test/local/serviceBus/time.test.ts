@@ -78,6 +78,14 @@ test('a scheduled message becomes active when due, as if sent then', async () =>
   const received = await receive('schedule');
   expect(received.map(({ body }) => body)).toEqual(['now', 'later', 'annotated']);
   expect(received[1]).toMatchObject({ enqueuedTimeUtc: at, scheduledEnqueueTimeUtc: at });
+  expect(received.map(({ state }) => state)).toEqual(['active', 'scheduled', 'scheduled']);
+});
+
+test('a message whose time is already due when it is sent is active, and says so', async () => {
+  const at = new Date(bus.clock.now() - 1000);
+  await bus.client.createSender('schedule').sendMessages({ body: 'due', scheduledEnqueueTimeUtc: at });
+  const [received] = await receive('schedule');
+  expect(received).toMatchObject({ body: 'due', state: 'active', scheduledEnqueueTimeUtc: at });
 });
 
 test('a scheduled message can be cancelled once', async () => {

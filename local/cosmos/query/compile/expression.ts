@@ -198,10 +198,7 @@ function conditional(when: string, first: TypedSql, second: TypedSql): TypedSql 
 
 function call(expression: Expression & { kind: 'call' }, scope: Scope, to: Compilation): TypedSql {
   if (!isAggregate(expression.name)) {
-    return callFunction(
-      expression,
-      expression.args.map((arg) => compileExpression(arg, scope, to)),
-    );
+    return callFunction(expression, (arg) => compileExpression(arg, scope, to));
   }
   if (scope.sees !== 'groups') {
     throw new BadQuery(

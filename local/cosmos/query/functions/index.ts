@@ -35,13 +35,18 @@ const MISSING = new Set(
  * @throws {BadQuery} for an unknown name or a wrong number of arguments
  * @throws {UnsupportedQuery} for a function of the service that is not supported
  */
-export function callFunction(call: Expression & { kind: 'call' }, args: readonly TypedSql[]): TypedSql {
+export function callFunction(
+  call: Expression & { kind: 'call' },
+  compileArg: (arg: Expression) => TypedSql,
+): TypedSql {
   const name = call.name.toUpperCase();
   const called = Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined;
   if (called === undefined) {
     if (MISSING.has(name)) throw new UnsupportedQuery(`the function ${name}`);
     throw new BadQuery(`'${call.name}' is not a recognized built-in function name.`, call.at, 'SC2005');
   }
+  // Only now: an argument may be refused for being no aggregate, which a function that is missing here could be.
+  const args = call.args.map(compileArg);
   const most = called.kind === 'inline' ? called.most : called.variadic ? Infinity : called.parameters.length;
   if (args.length < called.required || args.length > most) {
     const range = called.required === most ? String(most) : `${called.required} to ${most}`;

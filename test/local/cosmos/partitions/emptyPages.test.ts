@@ -35,13 +35,29 @@ test('an empty page, with a continuation to the page that was asked for', async 
     [],
     ['a', 'b'],
     ['c', 'd'],
+    [],
   ]);
 });
 
-test('a last page with a continuation, behind which nothing is', async () => {
+test('a last page that is full has a continuation, behind which nothing is', async () => {
+  const opened = await container();
+  const pages = [['a', 'b'], ['c', 'd'], []];
+  expect(await sizes('SELECT c.id FROM c ORDER BY c.id', opened, 'p')).toEqual(pages);
+  expect(await sizes('SELECT c.id FROM c', opened, 'p')).toEqual(pages);
+  expect(await sizes('SELECT TOP 4 c.id FROM c', opened, 'p')).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+  ]);
+});
+
+test('on demand, a last page with a continuation, behind which nothing is', async () => {
   const opened = await container();
   await local(opened.server, 'POST', 'faults', { kind: 'trailing-empty-page', count: 2 });
-  expect(await sizes('SELECT c.id FROM c ORDER BY c.id', opened, 'p')).toEqual([['a', 'b'], ['c', 'd'], []]);
+  expect(await sizes(`SELECT c.id FROM c WHERE c.id < 'd' ORDER BY c.id`, opened, 'p')).toEqual([
+    ['a', 'b'],
+    ['c'],
+    [],
+  ]);
 });
 
 test('the SDK passes over empty pages when it merges', async () => {

@@ -149,7 +149,8 @@ describe('pages whose continuation another client takes up (enableQueryControl)'
     do {
       const options = {
         enableQueryControl: true,
-        maxItemCount: 7,
+        // No range has a multiple of it: a full last page would make the SDK (4.10) ask for ever.
+        maxItemCount: 9,
         ...(continuationToken && { continuationToken }),
       };
       const page = await containers.several.items.query<{ id: string }>(query, options).fetchNext();

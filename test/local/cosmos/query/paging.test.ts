@@ -6,7 +6,7 @@ const numbered = (count: number): Item[] =>
   Array.from({ length: count }, (_, index) => ({ p: 'a', n: index * 10, group: index % 3 }));
 
 describe('a page', () => {
-  it('has a continuation exactly when results remain, within TOP and LIMIT', () => {
+  it('has a continuation when it is full, unless TOP, LIMIT or an aggregate allows no more', () => {
     const { page } = tableOfItems(numbered(4));
     const sizes = (query: string, maxItems: number) => {
       const found: number[] = [];
@@ -19,7 +19,7 @@ describe('a page', () => {
       return found;
     };
 
-    expect(sizes('SELECT * FROM c', 2)).toEqual([2, 2]);
+    expect(sizes('SELECT * FROM c', 2)).toEqual([2, 2, 0]);
     expect(sizes('SELECT * FROM c', 3)).toEqual([3, 1]);
     expect(sizes('SELECT TOP 3 * FROM c', 2)).toEqual([2, 1]);
     expect(sizes('SELECT TOP 2 * FROM c', 2)).toEqual([2]);

@@ -77,6 +77,7 @@ it.each([
   ['SELECT VALUE COUNT(1) FROM c ORDER BY c.n', 'ORDER BY together with aggregates'],
   ['SELECT MakeList(c.n) FROM c', 'the function MAKELIST'],
   ['SELECT MakeSet(c.n) FROM c', 'the function MAKESET'],
+  ['SELECT c.x, MakeList(c.n) AS all FROM c GROUP BY c.x', 'the function MAKELIST'],
   ['SELECT DISTINCT COUNT(1) FROM c', 'DISTINCT together with aggregates or GROUP BY'],
   ['SELECT VALUE (SELECT VALUE t FROM t IN c.tags) FROM c', 'a scalar subquery'],
   ['SELECT c[c.key] FROM c', 'a computed property name'],

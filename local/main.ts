@@ -1,0 +1,32 @@
+#!/usr/bin/env node
+/** The command `local-azure`. */
+import { version } from './version.ts';
+
+const programs: Record<string, () => Promise<unknown>> = {
+  services: () => import('./servicesMain.ts'),
+  host: () => import('./functionsHost/main.ts'),
+  cosmos: () => import('./cosmos/main.ts'),
+  'service-bus': () => import('./serviceBus/main.ts'),
+};
+
+const usage = `local-azure [services] [options]   Cosmos DB, Service Bus and storage
+local-azure host [options]         a Functions app, on them
+local-azure cosmos [options]       Cosmos DB alone
+local-azure service-bus [options]  Service Bus alone
+local-azure --version
+Each command but the last two has --help.`;
+
+const [command] = process.argv.slice(2);
+if (command === '--version') console.log(version());
+else if (command === '--help') console.log(usage);
+else {
+  const named = command !== undefined && !command.startsWith('-');
+  const program = programs[named ? command : 'services'];
+  if (program === undefined) {
+    console.error(`local-azure: there is no command ${String(command)}\n${usage}`);
+    process.exit(2);
+  }
+  // The programs read their options from the command line.
+  if (named) process.argv.splice(2, 1);
+  await program();
+}

@@ -1,0 +1,95 @@
+import { join } from 'node:path';
+import { type Azurite, startAzurite } from './azurite.ts';
+import { type Cosmos, startCosmos } from './cosmos/index.ts';
+import { type ServiceBus, startServiceBus } from './serviceBus/index.ts';
+
+export interface ServicesOptions {
+  /** Folder for all data. Absent: in memory. */
+  data?: string | undefined;
+  ports: { cosmos: number; serviceBus: number; serviceBusHttp: number; azurite: number };
+  /** Partition key ranges of each container. */
+  partitions: number;
+  /** Queues, in the format of the official emulator's Config.json. */
+  serviceBusConfig?: string | URL | undefined;
+}
+
+/** A port that an option names is taken. The message names both. */
+export class PortTaken extends Error {
+  override readonly name = 'PortTaken';
+}
+
+/** The three services on which Functions apps are built, running. */
+export interface Services {
+  azurite: Azurite;
+  cosmos: Cosmos;
+  serviceBus: ServiceBus;
+  /** The settings under which an app finds them. */
+  settings: Record<string, string>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts Cosmos, Service Bus and Azurite. If one of them cannot start, the others stop.
+ *
+ * @throws {PortTaken}
+ * @throws {ConfigError} for the configuration of Service Bus
+ */
+export async function startServices({
+  data,
+  ports,
+  partitions,
+  serviceBusConfig,
+}: ServicesOptions): Promise<Services> {
+  await using starting = new AsyncDisposableStack();
+  const folder = (name: string) => (data === undefined ? {} : { data: join(data, name) });
+  const cosmos = starting.use(
+    await orTaken(
+      '--cosmos-port',
+      ports.cosmos,
+      startCosmos({ ...folder('cosmos'), port: ports.cosmos, partitions }),
+    ),
+  );
+  const serviceBus = starting.use(
+    await orTaken(
+      '--service-bus-port or --service-bus-http-port',
+      ports.serviceBus,
+      startServiceBus({
+        ...folder('service-bus'),
+        port: ports.serviceBus,
+        httpPort: ports.serviceBusHttp,
+        ...(serviceBusConfig === undefined ? {} : { config: serviceBusConfig }),
+      }),
+    ),
+  );
+  const azurite = starting.use(
+    await orTaken(
+      '--azurite-port (it takes three ports)',
+      ports.azurite,
+      startAzurite({ ...folder('azurite'), port: ports.azurite }),
+    ),
+  );
+  const running = starting.move();
+  return {
+    azurite,
+    cosmos,
+    serviceBus,
+    settings: {
+      AzureWebJobsStorage: azurite.connectionString,
+      Cosmos: cosmos.connectionString,
+      ServiceBus: serviceBus.connectionString,
+      SERVICE_BUS_LOCAL: serviceBus.localAddress,
+    },
+    stop: () => running.disposeAsync(),
+  };
+}
+
+/** Waits for what starts on a port. @throws {PortTaken} naming the option that chooses the port */
+export async function orTaken<T>(option: string, port: number, starting: Promise<T>): Promise<T> {
+  try {
+    return await starting;
+  } catch (cause) {
+    const taken = /EADDRINUSE.*?:(\d+)/s.exec(cause instanceof Error ? cause.message : '');
+    if (taken === null) throw cause;
+    throw new PortTaken(`port ${taken[1] ?? port} is taken: choose another with ${option}`, { cause });
+  }
+}
