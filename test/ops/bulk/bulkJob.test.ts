@@ -52,7 +52,10 @@ describe('a bulk retry', () => {
   test('a dry run counts, adds up the amounts, and changes nothing', async () => {
     await world.invoices(...ids('inv', 70).map(parked));
     const { record, runId } = await world.run(retryParked, { dryRun: true });
-    expect(record).toMatchObject({ status: 'completed', counts: { matching: 70, 'amountMinor.USD': 139_930 } });
+    expect(record).toMatchObject({
+      status: 'completed',
+      counts: { matching: 70, 'amountMinor.USD': 139_930 },
+    });
     expect((await world.invoice('inv-003')).status).toBe('parked');
     expect(await world.audited(runId)).toEqual([]);
   });
