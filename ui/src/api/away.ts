@@ -1,4 +1,4 @@
-/** Whether the app answers: each call tells, so nothing more has to be asked. */
+/** Presence of the app: each call tells if it was answered, so nothing more has to be asked. */
 const told = new EventTarget();
 let latestAnswer = Date.now();
 let isAway = false;

@@ -88,7 +88,10 @@ function splitJson(text: string, rowsPerPart: number, now: number): SplitFile {
     type: 'application/json',
     ...joined(rows, rowsPerPart, now, (part) => `[${part.map(({ content }) => content).join(',')}]`),
     plainDates: 0,
-    idOf: (number) => String(items[number - 1]?.id ?? ''),
+    idOf(number) {
+      const id = items[number - 1]?.id;
+      return typeof id === 'string' ? id : '';
+    },
     withErrors: (errors) =>
       JSON.stringify(
         errors.map(({ number, error }) => ({ ...items[number - 1], error })),

@@ -5,7 +5,7 @@ export function failureText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What is wrong with which field, if the app has said so. */
+/** The wrong fields that a refusal of the app names, and why. */
 export function FieldErrors({ error }: { error: unknown }) {
   if (!(error instanceof CallFailed) || error.errors.length === 0) return null;
   return (
