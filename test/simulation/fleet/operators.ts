@@ -32,7 +32,7 @@ export function aRequest({ params = {}, body, headers = {} }: Call = {}): OpsReq
 const suited: Readonly<Partial<Record<OperatorAction, readonly InvoiceStatus[]>>> = {
   retry: ['parked', 'declined'],
   retryNotCharged: ['parked'],
-  retryMethod: ['parked', 'declined'],
+  retryMethod: ['parked', 'declined', 'pending'],
   refund: ['paid'],
   void: ['pending', 'parked', 'declined', 'processing'],
   followAdvice: ['parked', 'declined'],
