@@ -90,12 +90,8 @@ export function idleApp(
     /** Anybody may call this one, so it does not say what is wrong. The provider sends its event again. */
     receiveEvent: async (_request: unknown) => ({ status: 503 }),
     executePayments(message: unknown, delivery: unknown = {}): Promise<Consumed> {
-      return putOff(
-        returns.commands,
-        message,
-        holdCommandMs,
-        deliverySchema.safeParse(delivery).data?.messageId,
-      );
+      const { messageId } = deliverySchema.safeParse(delivery).data ?? {};
+      return putOff(returns.commands, message, holdCommandMs, messageId);
     },
     async processWorkItem(message: unknown): Promise<WorkItemOutcome> {
       await putOff(workItems, message, holdItemMs);
