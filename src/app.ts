@@ -5,12 +5,9 @@ import { archiving } from './archive/archiving.ts';
 import { processInvoicesJob } from './claiming/processInvoices.ts';
 import { azureCloud, type Cloud } from './cloud.ts';
 import { sendingStore } from './invoice/store/invoiceWrites.ts';
-import { createLocks, type Invocation, jobLockKey, type Lease } from './locking/index.ts';
+import { createLocks, jobLockKey, type Lease } from './locking/index.ts';
 import { blobLocks, type OpenLocks } from './lockStores.ts';
-import { bulkJob } from './ops/bulk/bulkJob.ts';
-import { callersOf } from './ops/caller.ts';
-import { poisonSource } from './ops/deadLetters.ts';
-import { opsApi } from './ops/opsApi.ts';
+import { operations } from './ops/opsApi.ts';
 import { sweepAndReport } from './ops/sweepAndReport.ts';
 import { createDispatcher, createSender } from './outbox/dispatcher.ts';
 import { watchPause } from './pacing/pause.ts';
@@ -48,62 +45,32 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const opened = parts.cloud?.(instance) ?? azureCloud(settings, instance, parts.openLocks ?? blobLocks);
   const dispatcher = createDispatcher({ ...opened, instance });
   const sender = createSender(dispatcher, clock);
-  const cloud: Cloud = { ...opened, invoices: sendingStore(opened.invoices, sender) };
-  const { invoices, runs, effects, workItems } = cloud;
-  const { shards, shardGroups: groups, batchSize, allowance, leaseSeconds } = settings;
-  const timeoutMs = settings.paymentTimeoutSeconds * 1000;
+  const invoices = sendingStore(opened.invoices, sender);
+  const { leaseSeconds, shards, shardGroups: groups, batchSize, allowance } = settings;
   const fenceFloor = invoices.highestFence;
-  const locks = createLocks(cloud.lockStore, { clock, telemetry, leaseSeconds, fenceFloor });
+  const locks = createLocks(opened.lockStore, { ...instance, leaseSeconds, fenceFloor });
   const { stopping } = locks;
-  const stripe = { ...settings.stripe, timeoutMs };
-  const pause = watchPause(cloud.pauses, clock);
+  const pause = watchPause(opened.pauses, clock);
   const followUps = appFollowUps(settings);
+  const { workItems } = opened;
+  /** What several parts work with. */
+  const cloud = { ...opened, invoices, locks, stopping, dispatcher, sender, pause, followUps, instance };
+  const timeoutMs = settings.paymentTimeoutSeconds * 1000;
+  const stripe = { ...settings.stripe, timeoutMs };
   const policy = payingPolicy({ claimStaleMs: settings.claimStaleSeconds * 1000, timeoutMs });
-  const paying = payments(
-    parts.provider ?? stripeProvider(stripe),
-    { ...cloud, messages: cloud.commandMessages, followUps, sender, pause, stopping, instance },
-    policy,
-    settings,
-  );
-  const job = processInvoicesJob(
-    { ...cloud, followUps, pause, instance },
-    { shards, groups, batchSize, ...policy, ceiling: allowance.rate },
-  );
-  const writeReceipt = receiptWriter(cloud.receipts);
-  const archived = archiving({ ...cloud, writeReceipt }, settings, { locks, instance });
-  const after = afterPayments(
-    {
-      ...cloud,
-      ...workItems,
-      stored: invoices,
-      invoices: archived.invoices,
-      events: parts.events ?? stripeEvents(stripe),
-      cursor: cloud.eventCursor,
-      pacer: paying.lookups,
-      provider: paying.provider,
-      followUps,
-      instance,
-    },
-    settings,
-  );
-  const { corrections, stages } = after;
-  const poison = poisonItems({ ...workItems, store: cloud.poison, stages, clock });
-  const processWorkItem = createProcessWorkItem({ ...workItems, stages, effects, locks, poison, instance });
-  const deadLetters = [poisonSource(poison, workItems), ...cloud.deadLetters];
-  const bulk = bulkJob({ ...cloud, deadLetters, corrections, instance });
-  const running = { jobs: [job, bulk], locks, runs, instance };
+  const charging = { ...cloud, messages: cloud.commandMessages };
+  const paying = payments(parts.provider ?? stripeProvider(stripe), charging, policy, settings);
+  const job = processInvoicesJob(cloud, { shards, groups, batchSize, ...policy, ceiling: allowance.rate });
+  const archived = archiving({ ...cloud, writeReceipt: receiptWriter(cloud.receipts) }, settings, cloud);
+  const events = parts.events ?? stripeEvents(stripe);
+  const asked = { ...archived, ...paying, pacer: paying.lookups, events, cursor: cloud.eventCursor };
+  const after = afterPayments({ ...cloud, ...workItems, ...asked, stored: invoices }, settings);
+  const poison = poisonItems({ ...workItems, ...after, store: cloud.poison, clock });
+  const processWorkItem = createProcessWorkItem({ ...cloud, ...workItems, ...after, poison });
   const healthChecks = [...cloud.healthChecks, ...paying.healthChecks];
-  const shown = {
-    ...cloud,
-    ...archived,
-    shards,
-    job,
-    bulk,
-    deadLetters,
-    healthChecks,
-    corrections,
-    instance,
-  };
+  const ops = operations({ ...cloud, ...archived, ...after, poison, job, healthChecks }, settings);
+  const running = { ...cloud, jobs: [job, ops.bulk] };
+  const swept = { ...cloud, ...paying, shards, poison };
   const { track, ended } = workUnderWay(clock);
 
   /** A tick of a timer that pays: null while payments are paused. */
@@ -113,54 +80,38 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   };
   /** A tick that one instance does: null if another one does it. */
   const alone = async <T>(name: string, tick: (lease: Lease) => Promise<T>) => {
-    const owner = { instance: instance.name, job: name };
-    await using lease = await locks.tryAcquire(jobLockKey(name), owner);
+    await using lease = await locks.tryAcquire(jobLockKey(name), { instance: instance.name, job: name });
     return lease === null ? null : await tick(lease);
+  };
+  const follow = async (lease: Lease) => {
+    using budget = timeBudget(clock, stopping);
+    return await after.track(lease, budget.signal);
+  };
+  /** Urgent work: receipts wait until it ends. */
+  const busy = async <T>(work: () => Promise<T>) => {
+    using _busy = sender.busy();
+    return await track(work());
   };
 
   return {
     settings,
-    ops: opsApi({ ...shown, ...callersOf(settings) }),
-    /** A tick of the job's timer. */
-    processInvoices: () =>
-      unlessPaused(async () => {
-        using _busy = sender.busy();
-        return await track(runScheduled(job, running, stopping));
-      }),
-    /** A tick of the sweeper's timer. */
-    sweepOutbox: () =>
-      alone('sweep-outbox', (lease) => {
-        const { checkKey } = paying;
-        return sweepAndReport({ ...cloud, dispatcher, shards, poison, checkKey, instance }, lease, stopping);
-      }),
-    /** The other tick of that timer. */
-    trackPayments: () =>
-      unlessPaused(() =>
-        alone('track-payments', async (lease) => {
-          using budget = timeBudget(clock, stopping);
-          return await after.track(lease, budget.signal);
-        }),
-      ),
-    /** A tick of the archive's timer; undefined if another instance moves invoices. */
-    archiveInvoices: (timer: unknown, context: Invocation) => track(archived.tick(timer, context)),
+    ops: ops.calls,
+    // Ticks of the timers.
+    processInvoices: () => unlessPaused(() => busy(() => runScheduled(job, running, stopping))),
+    sweepOutbox: () => alone('sweep-outbox', (lease) => sweepAndReport(swept, lease, stopping)),
+    trackPayments: () => unlessPaused(() => alone('track-payments', follow)),
+    archiveInvoices: () => track(alone('archive-invoices', archived.move)),
     /** A request of the payment provider, which tells of an event. */
     receiveEvent: (request: EventRequest) => track(after.receive(request)),
-    /** One message of the queue of payment commands. */
     executePayments: (message: unknown, delivery?: unknown) =>
       track(paying.execute({ message, delivery, signal: stopping })),
-    /** One message of the queue of work items. */
     processWorkItem: (message: unknown) => track(processWorkItem(message)),
-    /** One message of the poison queue of work items; the answer says why it is there, or what became of it. */
+    /** The answer says why it is there, or what became of it. */
     recordPoison(message: unknown, messageId: string) {
       telemetry.count(metric.workItemPoison);
       return poison.record(message, messageId);
     },
-    /** One group of a manual run. */
-    async runJobGroup(task: unknown) {
-      using _busy = sender.busy();
-      return await answerUnlessStopping(track(runManualGroup(running, task, stopping)));
-    },
-    /** The end of a manual run. */
+    runJobGroup: (task: unknown) => answerUnlessStopping(busy(() => runManualGroup(running, task, stopping))),
     endJobRun: (end: unknown) => track(endManualRun(running, end)),
     /** Ends the app in the time that the host grants (platform/stopping.ts). `sendMetrics`: the last of them. */
     stop: (sendMetrics: () => Promise<void> = async () => {}) =>

@@ -66,7 +66,7 @@ export function idleApp(
     processInvoices: waiting,
     sweepOutbox: waiting,
     trackPayments: waiting,
-    archiveInvoices: waiting as (timer: unknown, context: unknown) => Promise<NotStarted>,
+    archiveInvoices: waiting,
     /** Anybody may call this one, so it does not say what is wrong. The provider sends its event again. */
     receiveEvent: async (_request: unknown) => ({ status: 503 }),
     executePayments(message: unknown, delivery: unknown = {}): Promise<Consumed> {

@@ -1,6 +1,6 @@
 import type { DocumentStore } from '../documents/documentStore.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { createSingleton, jobLockKey, type Locks } from '../locking/index.ts';
+import type { Lease } from '../locking/index.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { PoisonStore } from '../workItems/poison.ts';
 import type { ArchiveBlobs, ArchiveStore } from './archiveFile.ts';
@@ -26,7 +26,7 @@ export function archiving(
     'writeReceipt'
   >,
   { shards, keepDays }: { shards: number; keepDays: number },
-  { locks, instance }: { locks: Locks & { readonly stopping: AbortSignal }; instance: Instance },
+  { stopping, instance }: { stopping: AbortSignal; instance: Instance },
 ) {
   const { archive: ports, poison, invoices, writeReceipt } = cloud;
   const archive = invoiceArchive({ ...ports, shards, clock: instance.clock });
@@ -36,11 +36,7 @@ export function archiving(
     customers: customers({ ...ports, poison, invoices, writeReceipt, shards, clock: instance.clock }),
     /** The invoices wherever they are. */
     invoices: withArchive(cloud.invoices, archive, instance.name),
-    /** A tick of the timer; undefined if another instance moves invoices. */
-    tick: createSingleton(locks, instance.name)(
-      jobLockKey('archive-invoices'),
-      (_timer: unknown, _invocation, lease) => archiveSettled(parts, lease, locks.stopping),
-      { whenHeld: 'skip' },
-    ),
+    /** A tick of the timer that moves them. */
+    move: (lease: Lease) => archiveSettled(parts, lease, stopping),
   };
 }

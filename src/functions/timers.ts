@@ -8,13 +8,8 @@ const { invoiceSchedule, outboxSchedule } = payonce.settings;
 app.timer('processInvoices', { schedule: invoiceSchedule, handler: logged(() => payonce.processInvoices()) });
 app.timer('sweepOutbox', { schedule: outboxSchedule, handler: logged(() => payonce.sweepOutbox()) });
 app.timer('trackPayments', { schedule: outboxSchedule, handler: logged(() => payonce.trackPayments()) });
-app.timer('archiveInvoices', {
-  schedule: archiveSchedule,
-  handler: logged((timer, context) => payonce.archiveInvoices(timer, context)),
-});
+app.timer('archiveInvoices', { schedule: archiveSchedule, handler: logged(() => payonce.archiveInvoices()) });
 
-function logged(
-  tick: (...given: Parameters<TimerHandler>) => Promise<object | null | undefined>,
-): TimerHandler {
-  return async (timer, context) => logTick(context, (await tick(timer, context)) ?? null);
+function logged(tick: () => Promise<object | null>): TimerHandler {
+  return async (_timer, context) => logTick(context, await tick());
 }

@@ -76,11 +76,6 @@ function read(principal: string | null): z.infer<typeof principalSchema> | undef
   }
 }
 
-/** The name of this deployment, and the identification of its callers. */
-export function callersOf({ environment, signIn }: { environment: string; signIn: SignIn }) {
-  return { environment, callerOf: (request: Pick<OpsRequest, 'headers'>) => callerOf(request, signIn) };
-}
-
 /** Where a browser may say that a request comes from: a page of this app, or the user's own doing. */
 const ownSites = ['same-origin', 'none'];
 

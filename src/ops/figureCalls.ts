@@ -99,18 +99,14 @@ export const figureCalls = {
       let done = 0;
       let counted = 0;
       for (const shard of new Set(wanted)) {
-        if (clock.monotonic() > until) {
-          left.push(shard);
-          continue;
+        const recounted = clock.monotonic() > until ? undefined : await recount(invoices, shard, clock);
+        if (recounted === undefined) left.push(shard);
+        else if (recounted.kind === 'busy') busy.push(shard);
+        else {
+          done++;
+          counted += recounted.invoices;
+          corrections.push(...recounted.corrections);
         }
-        const recounted = await recount(invoices, shard, clock);
-        if (recounted.kind === 'busy') {
-          busy.push(shard);
-          continue;
-        }
-        done++;
-        counted += recounted.invoices;
-        corrections.push(...recounted.corrections);
       }
       await record('figures', { reason, shards: done, invoices: counted, corrected: corrections.length });
       return {

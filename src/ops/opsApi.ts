@@ -6,10 +6,13 @@ import { appVersion } from '../platform/appFolder.ts';
 import { eventLoopTurns } from '../platform/eventLoopTurns.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import type { Orchestrations } from '../runs/manualRun.ts';
+import type { PoisonItems } from '../workItems/poison.ts';
 import { NotRecorded, recordDone } from './audit.ts';
+import { bulkJob } from './bulk/bulkJob.ts';
 import type { Call, CallParts } from './call.ts';
-import { named, whyNotAdmitted } from './caller.ts';
+import { callerOf, named, type SignIn, whyNotAdmitted } from './caller.ts';
 import { type CallId, calls, forEachCall } from './calls.ts';
+import { poisonSource } from './deadLetters.ts';
 import type { OpsParts } from './opsParts.ts';
 import { overviewOf } from './overview.ts';
 import { badContinuation, type OpsRequest, type OpsResponse, unavailable } from './requests.ts';
@@ -22,6 +25,21 @@ export function opsApi(given: OpsParts): Record<CallId, OpsCall> {
   const version = appVersion();
   const parts: CallParts = { ...given, version, turns: eventLoopTurns(), overview: overviewOf(given), calls };
   return forEachCall((id) => answering(id, calls[id], parts));
+}
+
+/** What ops has in an app: its calls, and the job behind `POST ops/bulk`. */
+export function operations(
+  given: Omit<OpsParts, 'bulk' | 'callerOf' | 'environment' | 'shards'> & {
+    poison: PoisonItems;
+    workItems: Parameters<typeof poisonSource>[1];
+  },
+  { environment, shards, signIn }: { environment: string; shards: number; signIn: SignIn },
+) {
+  const deadLetters = [poisonSource(given.poison, given.workItems), ...given.deadLetters];
+  const bulk = bulkJob({ ...given, deadLetters });
+  const callerHere = (request: OpsRequest) => callerOf(request, signIn);
+  const parts = { ...given, deadLetters, bulk, environment, shards, callerOf: callerHere };
+  return { bulk, calls: opsApi(parts) };
 }
 
 /** Of every answer: it is data of customers, for nobody's cache, and of no other type than it says. */

@@ -1,10 +1,12 @@
 import type { AzureMonitorExporterOptions } from '@azure/monitor-opentelemetry-exporter';
-import { metrics } from '@opentelemetry/api';
+import { context, metrics } from '@opentelemetry/api';
 import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import { installed } from './clientMissing.ts';
 import type { TelemetryConnection, TraceSettings } from './connections.ts';
-import { exportTraces } from './exportTraces.ts';
+import { openTelemetryTracer } from './openTelemetry.ts';
+import { isSampled, withRate } from './spanSampling.ts';
+import { registerTracer } from './tracing.ts';
 
 const otlpSetting = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 
@@ -90,6 +92,62 @@ export async function exportMetrics(exporter: PushMetricExporter, instance: stri
   });
   metrics.setGlobalMeterProvider(provider);
   return () => provider.shutdown({ timeoutMillis: lastExportMs });
+}
+
+/**
+ * Spans that wait for their export. A run that pays a thousand invoices a second and exports everything makes three thousand
+ * spans a second; what does not fit is dropped.
+ */
+const mostWaiting = 16_384;
+const exportedAtOnce = 512;
+/** Milliseconds between two exports. */
+const spansIntervalMs = 5_000;
+/** How long one export may take, in milliseconds. */
+const exportTimeoutMs = 10_000;
+
+/**
+ * Registers a tracer that hands the spans of this process to `exporters`. `sample`: the share of the spans of single invoices
+ * that is exported (spanSampling.ts). The result sends what is left, and ends the export.
+ */
+export async function exportTraces(
+  exporters: readonly SpanExporter[],
+  { sample, instance }: { sample: number; instance: string },
+): Promise<StopTelemetry> {
+  const [
+    { AlwaysOnSampler, BasicTracerProvider, BatchSpanProcessor },
+    { AsyncLocalStorageContextManager },
+    resources,
+  ] = await Promise.all([
+    import('@opentelemetry/sdk-trace-base'),
+    import('@opentelemetry/context-async-hooks'),
+    import('@opentelemetry/resources'),
+  ]);
+  const batched = (exporter: SpanExporter) =>
+    new BatchSpanProcessor(exporter, {
+      maxQueueSize: mostWaiting,
+      maxExportBatchSize: exportedAtOnce,
+      scheduledDelayMillis: spansIntervalMs,
+      exportTimeoutMillis: exportTimeoutMs,
+    });
+  const provider = new BasicTracerProvider({
+    resource: resources.resourceFromAttributes({
+      'service.name': 'payonce',
+      'service.instance.id': instance,
+    }),
+    // Not that of the host: it marks nearly everything as not sampled.
+    sampler: new AlwaysOnSampler(),
+    spanProcessors: exporters.map((exporter) => withRate(batched(exporter), sample)),
+  });
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  const unregister = registerTracer(
+    openTelemetryTracer(provider.getTracer('payonce'), (traceId, attributes) =>
+      isSampled(traceId, attributes, sample),
+    ),
+  );
+  return async () => {
+    await provider.shutdown();
+    unregister();
+  };
 }
 
 async function credentialOf(clientId: string | undefined) {

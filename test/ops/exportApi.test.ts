@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { columns } from '../../src/importing/checkInvoice.ts';
 import { reversalsOf } from '../../src/invoice/reversals.ts';
-import { exportInvoices, mostExported } from '../../src/ops/exportInvoices.ts';
+import { exportInvoices, mostExported } from '../../src/ops/invoiceCalls.ts';
 import type { OpsResponse } from '../../src/ops/requests.ts';
 import { csvLine } from '../../src/platform/csv.ts';
 import { anInvoice } from '../support/anInvoice.ts';

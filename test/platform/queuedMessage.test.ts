@@ -35,7 +35,9 @@ test('the host decodes nothing, so each function with a storage queue does, also
   const { extensions } = JSON.parse(readFileSync('host.json', 'utf8'));
   expect(extensions.queues.messageEncoding).toBe('none');
   const sources = globSync('src/functions/*.ts').map((file) => readFileSync(file, 'utf8'));
-  const triggers = sources.filter((source) => source.includes('app.storageQueue('));
+  const triggers = sources
+    .flatMap((source) => source.split(/\bapp\.(?=\w+\()/))
+    .filter((given) => given.startsWith('storageQueue('));
   expect(triggers).toHaveLength(2);
   for (const source of triggers) expect(source).toMatch(/payonce\.\w+\(queuedMessage\(message\)/);
 });

@@ -1,6 +1,6 @@
 import { context } from '@opentelemetry/api';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace-base';
-import { exportTraces } from '../../src/platform/exportTraces.ts';
+import { exportTraces } from '../../src/platform/exportTelemetry.ts';
 
 /** Registers a tracer for this process. `finish` ends that, and returns what would have been exported. */
 export async function recordSpans({ sample = 1 }: { sample?: number } = {}) {
