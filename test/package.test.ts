@@ -113,7 +113,7 @@ const settings = {
 };
 
 const missing = (setting: string, client: string) =>
-  `A setting is missing or wrong:\n  ${setting}: needs the npm package "${client}", which is not installed: npm install ${client}\n`;
+  `A setting is missing or wrong:\n  ${setting}: needs the npm package "${client}", which is not installed: npm install --save-prod ${client}\n`;
 
 test.each([
   ['LOCKS', 'redis://127.0.0.1:1', 'redis'],
