@@ -7,19 +7,26 @@ import { build } from 'vite';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const builtFolder = join(root, 'dist', 'ui');
 
-/** Builds the dashboard into a folder. What is there already is replaced only once the new one is complete. */
-export async function buildDashboard(folder: string = builtFolder): Promise<void> {
+/**
+ * Builds the dashboard into a folder. What is there already is replaced only once the new one is complete. Returns the files
+ * that are in it.
+ */
+export async function buildDashboard(folder: string = builtFolder): Promise<string[]> {
   mkdirSync(dirname(folder), { recursive: true });
   const beside = mkdtempSync(`${folder}-`);
   try {
     const fresh = join(beside, 'new');
-    await build({
+    const built = await build({
       configFile: join(root, 'ui', 'vite.config.ts'),
       build: { outDir: fresh, emptyOutDir: true },
     });
     // Another process may do the same at this moment: whichever comes last, the folder holds a whole dashboard.
     unless(['ENOENT'], () => renameSync(folder, join(beside, 'old')));
     unless(['ENOTEMPTY', 'EEXIST', 'EPERM'], () => renameSync(fresh, folder));
+    const outputs = 'on' in built ? [] : [built].flat();
+    return outputs
+      .flatMap(({ output }) => output)
+      .flatMap((one) => (one.type === 'chunk' ? one.moduleIds : []));
   } finally {
     rmSync(beside, { recursive: true, force: true });
   }

@@ -20,21 +20,29 @@ const packageJson = z.object({
 
 /**
  * Recreates the folder with the app but without its dependencies: `dist/` compiled from src/ without source maps,
- * `host.json`, and the `package.json` that is deployed. With `checked` false the types are not checked, which takes a
- * quarter of the time: for tests of what runs.
+ * `host.json`, and a `package.json`. With `checked` false the types are not checked, which takes a quarter of the
+ * time: for tests of what runs.
  */
 export function compileApp(folder: string, { checked = true } = {}): void {
+  startApp(folder, packageOfApp());
+  compile('--outDir', join(folder, 'dist'), '--sourceMap', 'false', ...(checked ? [] : ['--noCheck']));
+}
+
+/** Runs the TypeScript compiler on the app. @throws if a type is wrong */
+export function compile(...options: readonly string[]): void {
+  const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
+  const project = join(root, 'tsconfig.build.json');
+  execFileSync(process.execPath, [tsc, '-p', project, ...options], { stdio: 'inherit' });
+}
+
+/** Recreates the folder with `host.json` and a `package.json` of this content. */
+export function startApp(folder: string, manifest: Partial<z.infer<typeof packageJson>>): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
-  const out = join(folder, 'dist');
-  const project = join(root, 'tsconfig.build.json');
-  const options = ['--outDir', out, '--sourceMap', 'false', ...(checked ? [] : ['--noCheck'])];
-  execFileSync(process.execPath, [tsc, '-p', project, ...options], { stdio: 'inherit' });
-  const { devDependencies, ...manifest } = packageOfApp();
+  const { devDependencies: _, ...deployed } = manifest;
   // The repository's own `engines` is for the Node that runs npm; the app needs the version its tests run on.
-  const engines = { node: `>=${devDependencies.node.split('.')[0]}` };
-  writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ ...manifest, engines }, null, 2)}\n`);
+  const engines = { node: `>=${packageOfApp().devDependencies.node.split('.')[0]}` };
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ ...deployed, engines }, null, 2)}\n`);
   cpSync(join(root, 'host.json'), join(folder, 'host.json'));
 }
 
@@ -43,7 +51,8 @@ export function appVersion(): string {
   return packageOfApp().version;
 }
 
-function packageOfApp(): z.infer<typeof packageJson> {
+/** The package.json of the repository. */
+export function packageOfApp(): z.infer<typeof packageJson> {
   return packageJson.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
 }
 

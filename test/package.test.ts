@@ -1,18 +1,20 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { ServiceBusClient } from '@azure/service-bus';
 import { unzipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { bundleApp } from '../scripts/bundle.ts';
 import { startHostProcess } from './support/functionsHostProcess.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from './support/localCloud.ts';
 import { removeFolder } from './support/removeFolder.ts';
 import { until } from './support/until.ts';
 
+const root = fileURLToPath(new URL('../', import.meta.url));
 const script = (name: string) => fileURLToPath(new URL(`../scripts/${name}`, import.meta.url));
 const out = mkdtempSync(join(tmpdir(), 'payonce-package-'));
 const folder = join(out, 'package');
@@ -30,53 +32,56 @@ test('prints its sizes', () => {
   expect(printed).toMatch(/package: \d+ files, \d+ packages, [\d.]+ MB\n.*payonce\.zip: [\d.]+ MB/);
 });
 
-test('contains the build, host.json and production dependencies: no sources, tests or development tools', () => {
-  expect(readdirSync(folder).sort()).toEqual([
-    'dist',
-    'host.json',
-    'node_modules',
-    'package.json',
-    'sbom.cdx.json',
-  ]);
-  expect(readdirSync(join(folder, 'dist'))).toEqual(['src', 'ui']);
+test('contains the bundle, the dashboard and host.json: no sources, packages or settings', () => {
+  const top = ['dist', 'host.json', 'licenses.txt', 'package.json', 'sbom.cdx.json'];
+  expect(readdirSync(folder).sort()).toEqual(top);
   expect(readdirSync(join(folder, 'dist', 'ui'))).toEqual(['assets', 'icon.svg', 'index.html']);
-  const modules = readdirSync(join(folder, 'node_modules'));
-  expect(modules).toContain('stripe');
-  for (const tool of [
-    'vitest',
-    'vite',
-    'preact',
-    '@sparticuz',
-    'azurite',
-    'typescript',
-    'fast-check',
-    '@biomejs',
-    'fflate',
-  ])
-    expect(modules).not.toContain(tool);
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  expect(files.filter((file) => /\.(ts|map)$|local\.settings\.json$|(^|[\\/])\.env/.test(file))).toEqual([]);
+  const built = readdirSync(join(folder, 'dist')).filter((name) => name !== 'ui');
+  expect(built).toEqual(expect.arrayContaining(['main.js', 'functions.js', 'redisLockStore.js']));
+  expect(built.filter((name) => !/\.js(\.map)?$/.test(name))).toEqual([]);
+  expect(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))).not.toHaveProperty('dependencies');
 });
 
-test('lists every package that is in it, and no other, with its version and hash', () => {
-  const found = readdirSync(join(folder, 'node_modules'), { recursive: true, encoding: 'utf8' })
-    .map((path) => path.replaceAll('\\', '/'))
-    .filter((path) => /(^|\/node_modules\/)(@[^/]+\/)?[^/]+\/package\.json$/.test(path))
-    .map((path) => packageSchema.parse(JSON.parse(readFileSync(join(folder, 'node_modules', path), 'utf8'))))
+test('lists every package that is in it, and no other, with its version, hash and licence', () => {
+  const found = readdirSync(join(folder, 'dist'))
+    .filter((name) => name.endsWith('.map'))
+    .flatMap((name) => mapSchema.parse(JSON.parse(readFileSync(join(folder, 'dist', name), 'utf8'))).sources)
+    .map((source) => /^\.\.\/(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1])
+    .filter((path) => path !== undefined)
+    .map((path) => packageSchema.parse(JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8'))))
     .map(({ name, version }) => `${name}@${version}`);
   const text = readFileSync(join(folder, 'sbom.cdx.json'), 'utf8');
   const { components } = sbomSchema.parse(JSON.parse(text));
   const listed = components.map(({ name, version }) => `${name}@${version}`);
-  expect(new Set(listed)).toEqual(new Set(found));
-  expect(found.length).toBeGreaterThan(100);
+  const ofDashboard = listed.filter((name) => /^(d3-\w+|internmap|preact)@/.test(name));
+  expect(ofDashboard).toContainEqual(expect.stringMatching(/^preact@/));
+  expect(new Set(listed)).toEqual(new Set([...found, ...ofDashboard]));
+  expect(listed).toContainEqual(expect.stringMatching(/^stripe@/));
   expect(text).not.toMatch(/serialNumber|timestamp/);
+  const licences = readFileSync(join(folder, 'licenses.txt'), 'utf8');
+  expect(
+    [...licences.matchAll(/^(?:@[\w-]+\/)?[\w.-]+@\d\S*?(?=:|$)/gm)].map(([name]) => name).sort(),
+  ).toEqual([...new Set(listed)].sort());
+  expect(licences).toMatch(/^stripe@[\d.]+: MIT\n\n[^-]*Permission is hereby granted/m);
 });
 const packageSchema = z.object({ name: z.string(), version: z.string() });
+const mapSchema = z.object({ sources: z.array(z.string()) });
 const sbomSchema = z.object({
   components: z.array(
     packageSchema.extend({ hashes: z.array(z.object({ alg: z.literal('SHA-512') })).min(1) }),
   ),
 });
+
+test('is the same bundle in another folder', async () => {
+  const other = join(out, 'some', 'other', 'dist');
+  await bundleApp(other);
+  expect(contentOf(other)).toEqual(contentOf(join(folder, 'dist')));
+});
+
+function contentOf(dist: string): Record<string, string> {
+  const names = readdirSync(dist).filter((name) => name !== 'ui');
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(dist, name), 'utf8')]));
+}
 
 test('requires the Node version that these tests and infra/ use', () => {
   const [major] = process.versions.node.split('.');
@@ -86,21 +91,75 @@ test('requires the Node version that these tests and infra/ use', () => {
   expect(readFileSync(functionApp, 'utf8')).toContain(`version: '${major}'`);
 });
 
-test.each([
-  ['redis', 'redis'],
-  ['postgres', 'pg'],
-  ['postgres-advisory', 'pg'],
-  ['mysql', 'mysql2'],
-])('names the client that LOCKS=%s:// needs and that is not in it', async (scheme, client) => {
-  const url = `${scheme}://127.0.0.1:1`;
-  const code = `import { loadLockStore } from './dist/src/lockStores.js';
-    await loadLockStore({ kind: '${scheme}', url: '${url}' }).catch((error) => console.log(String(error)));`;
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
-    cwd: folder,
-  });
-  expect(stdout).toBe(
-    `ClientMissing: LOCKS needs the npm package "${client}", which is not installed: npm install ${client}\n`,
+/** What the app prints when it is loaded with these settings, without a host. */
+async function loadApp(app: string, env: Record<string, string>, before = ''): Promise<string> {
+  const code = `console.warn = () => {}; ${before}; await import('./dist/main.js'); process.exit()`;
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    ['--input-type=module', '-e', code],
+    { cwd: app, env: { PATH: process.env.PATH, ...env } },
   );
+  return stdout + stderr;
+}
+
+/** Of services that are not there. */
+const settings = {
+  AzureWebJobsStorage: 'UseDevelopmentStorage=true',
+  Cosmos: 'AccountEndpoint=http://127.0.0.1:1/;AccountKey=a2V5',
+  ServiceBus:
+    'Endpoint=sb://127.0.0.1;SharedAccessKeyName=name;SharedAccessKey=key;UseDevelopmentEmulator=true',
+  STRIPE_SECRET_KEY: 'sk_test_1',
+  PAYMENT_RATE: '25',
+};
+
+const missing = (setting: string, client: string) =>
+  `A setting is missing or wrong:\n  ${setting}: needs the npm package "${client}", which is not installed: npm install --save-prod ${client}\n`;
+
+test.each([
+  ['LOCKS', 'redis://127.0.0.1:1', 'redis'],
+  ['LOCKS', 'postgres://127.0.0.1:1/locks', 'pg'],
+  ['LOCKS', 'postgres-advisory://127.0.0.1:1/locks', 'pg'],
+  ['LOCKS', 'mysql://127.0.0.1:1/locks', 'mysql2'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:1', '@opentelemetry/exporter-trace-otlp-http'],
+])('names the client that %s=%s needs and that is not in it', async (setting, value, client) => {
+  expect(await loadApp(folder, { ...settings, [setting]: value })).toBe(missing(setting, client));
+});
+
+test.each([
+  ['LOCKS', 'cosmos'],
+  ['LOCKS', 'service-bus'],
+  ['LOCKS', 'etcd://127.0.0.1:1'],
+  ['LOCKS', 'zookeeper://127.0.0.1:1'],
+  ['LOCKS', 'etcd://127.0.0.1:1 etcd://127.0.0.1:2 etcd://127.0.0.1:3'],
+  ['APPLICATIONINSIGHTS_AUTHENTICATION_STRING', 'Authorization=AAD'],
+])('has what %s=%s needs', async (setting, value) => {
+  const telemetry = 'InstrumentationKey=00000000-0000-0000-0000-000000000000';
+  const env = { ...settings, APPLICATIONINSIGHTS_CONNECTION_STRING: telemetry, [setting]: value };
+  expect(await loadApp(folder, env)).toBe('');
+});
+
+test('loads no store of locks that LOCKS does not name', async () => {
+  const app = join(out, 'without-stores');
+  cpSync(folder, app, { recursive: true, filter: (path) => !/\w+LockStore\.js$/.test(path) });
+  expect(await loadApp(app, settings)).toBe('');
+  await expect(loadApp(app, { ...settings, LOCKS: 'cosmos' })).rejects.toThrow('cosmosLockStore.js');
+});
+
+test('contains the clients that are production dependencies', async () => {
+  const app = join(out, 'with-clients');
+  mkdirSync(app);
+  cpSync(join(folder, 'package.json'), join(app, 'package.json'));
+  cpSync(join(folder, 'host.json'), join(app, 'host.json'));
+  await bundleApp(join(app, 'dist'), (name) => name !== '@azure/functions-core');
+  for (const locks of ['redis://127.0.0.1:1', 'postgres://127.0.0.1:1/locks', 'mysql://127.0.0.1:1/locks'])
+    expect(await loadApp(app, { ...settings, LOCKS: locks })).toBe('');
+});
+
+test('stack traces name the lines of the sources', async () => {
+  const stack = await loadApp(folder, {}, 'console.error = () => console.log(new Error().stack)');
+  const [, path = '', line] = /at start \(\S*\/package\/(src\/payonce\.ts):(\d+):\d+\)/.exec(stack) ?? [];
+  const source = readFileSync(resolve(root, path), 'utf8').split('\n')[Number(line) - 1];
+  expect(source).toContain('console.error(error.message)');
 });
 
 test('the zip contains the same files', () => {
@@ -109,7 +168,7 @@ test('the zip contains the same files', () => {
     entry.isFile(),
   );
   expect(entries).toHaveLength(files.length);
-  expect(entries).toEqual(expect.arrayContaining(['host.json', 'package.json', 'dist/src/payonce.js']));
+  expect(entries).toEqual(expect.arrayContaining(['host.json', 'package.json', 'dist/main.js']));
 });
 
 test('without a payment key every function is there, and health says what is missing; with the key the app pays', {
@@ -119,20 +178,20 @@ test('without a payment key every function is there, and health says what is mis
   const { STRIPE_SECRET_KEY = '', ...others } = settingsFor(cloud);
   const env = { ...others, INVOICE_SCHEDULE: '*/2 * * * * *', OUTBOX_SCHEDULE: '*/2 * * * * *' };
   const functionsOf = (host: { lines: string[] }) =>
-    [...host.lines.join('\n').matchAll(/dist\/src\/functions\/(\w+\.js)/g)]
-      .map(([, file = '']) => file)
-      .toSorted();
+    host.lines.filter((line) => /^ {2}\w+: \w+$/.test(line)).toSorted();
+  await using fromSources = await startHostProcess({ app: root, env: { ...env, STRIPE_SECRET_KEY: '' } });
+  const indexed = functionsOf(fromSources);
+  expect(indexed.length).toBeGreaterThan(30);
+  fromSources.kill('SIGKILL');
   /** As the platform leaves the setting while the vault has no such secret. */
   const unresolved = '@Microsoft.KeyVault(SecretUri=https://kv.vault.azure.net/secrets/stripe-secret-key/)';
   await sendOneOfEach(cloud);
-  let indexed: string[];
   {
     await using host = await startHostProcess({
       app: folder,
       env: { ...env, STRIPE_SECRET_KEY: unresolved },
     });
-    indexed = functionsOf(host);
-    expect(indexed).toEqual(readdirSync(join(folder, 'dist/src/functions')).toSorted());
+    expect(functionsOf(host)).toEqual(indexed);
     const health = await fetch(`${host.address}/api/ops/health`);
     expect(health.status).toBe(503);
     expect(await health.text()).toContain('STRIPE_SECRET_KEY: is an unresolved Key Vault reference');
@@ -197,7 +256,7 @@ describe('in the local host', () => {
         },
       }),
     );
-    expect(host.lines.join('\n')).toContain('dist/src/functions/queues.js');
+    expect(host.lines).toContain('loaded dist/main.js');
     address = host.address;
   }, 60_000);
   afterAll(() => stack.disposeAsync());

@@ -9,7 +9,7 @@ export async function installed<T>(name: string, load: () => Promise<T>, setting
     return await load();
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
-    const what = `${setting} needs the npm package "${name}", which is not installed: npm install ${name}`;
+    const what = `${setting} needs the npm package "${name}", which is not installed: npm install --save-prod ${name}`;
     throw new ClientMissing(what, { cause: error });
   }
 }

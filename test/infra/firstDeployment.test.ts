@@ -73,7 +73,7 @@ describe('the official Service Bus emulator takes our queues', () => {
   });
 });
 
-test('azd is new enough to leave the packaged node_modules alone: older ones build on the plan', () => {
+test('azd is new enough to leave the package alone: older ones build on the plan', () => {
   const azd = z
     .object({ requiredVersions: z.object({ azd: z.string() }), services: z.object({ payonce: z.unknown() }) })
     .parse(parse(readFileSync(join(root, 'azure.yaml'), 'utf8')));

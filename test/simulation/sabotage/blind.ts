@@ -56,6 +56,10 @@ export const outOfSight: Readonly<Record<string, string>> = {
   'a start taken back by the delivery that made it':
     'each start also moves the time at which its claim goes stale, which the other condition compares',
   'one delivery at a time calls again': 'both send the same key, and only their attempts are counted wrongly',
+  'a refusal that comes late frees no refund that was made':
+    'only a refusal of a refund that has been made leads there: in none of the first 2,000 seeds does the provider refuse one that it has made under the same key',
+  'the age of the key of a refund':
+    'only the order of a refund whose key is a day old and was used leads there: none of the first 2,000 seeds does',
   'effect check of a message of several work items':
     'its work items are then sent again alone, and those that share a message are harmless to do twice',
   'a failing work item, sent on so that it is not lost with the message':
