@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { lastChange, whyKept } from '../../src/archive/archiveSettled.ts';
+import { lastChange, resourcesOf, whyKept } from '../../src/archive/archiveSettled.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { type RefundStatus, refundStatuses, reversalsOf } from '../../src/invoice/reversals.ts';
+import type { PoisonItem } from '../../src/workItems/poison.ts';
 import { aClaimedInvoice } from '../support/anInvoice.ts';
 import { paidInvoice } from './archiveWorld.ts';
 
@@ -82,4 +83,14 @@ test('refunds on so many days that no transaction could count them', () => {
 test('the last change is the latest entry of the timeline, or its creation', () => {
   expect(lastChange(paidInvoice())).toBe('2024-01-01T12:00:05.000Z');
   expect(lastChange(paidInvoice({ timeline: [] }))).toBe('2023-12-01T00:00:00.000Z');
+});
+
+test('dead letters keep their invoices, on whichever page they are listed', async () => {
+  const all = Array.from({ length: 201 }, (_, n) => ({
+    id: String(n).padStart(3, '0'),
+    resourceId: `inv-${n}`,
+  }));
+  const list = async (limit: number, behind = '') =>
+    all.filter(({ id }) => id > behind).slice(0, limit) as unknown as PoisonItem[];
+  expect(await resourcesOf({ list })).toEqual(new Set(all.map(({ resourceId }) => resourceId)));
 });
