@@ -75,8 +75,10 @@ test('holds compiled code and declarations, and nothing of payonce', () => {
   expect(filesUnder(join(packed, 'dist/src'))).toEqual([
     'platform/clock.d.ts',
     'platform/clock.js',
-    'platform/traceparent.d.ts',
-    'platform/traceparent.js',
+    'platform/telemetry.d.ts',
+    'platform/telemetry.js',
+    'platform/tracing.d.ts',
+    'platform/tracing.js',
   ]);
   expect(filesUnder(join(packed, 'dist')).filter((file) => file.endsWith('.json'))).toEqual([]);
   const { dependencies } = manifestIn(packed);
