@@ -7,6 +7,7 @@ export const onlyInFull: string[] = [
   'test/browser/{actions,pages,typing}.test.ts',
   'test/e2e/{events,locks,ops,stalledRun,tracing}.test.ts',
   'test/{package,scripts/keepRelease,scripts/deployment/verifyDeployment}.test.ts',
+  'test/infra/{azdUp,compile}.test.ts',
   'test/local/functionsHost/lifecycle.test.ts',
   'test/local/{numberArguments,trafficArguments,azurite}.test.ts',
   'test/locking/stores/{blob,etcd,mysql,postgres,postgresAdvisory,quorum,redis,zooKeeper}/{contract,hazards}.test.ts',

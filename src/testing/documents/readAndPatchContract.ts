@@ -50,7 +50,7 @@ export function readAndPatchContract(subject: DocumentsSubject): void {
       expect(await documents.read(shard, ['a'])).toEqual(before);
     });
 
-    test.each([{ id: 'a/b' }, { id: 'a?b' }, { id: 'a#b' }, { id: 'a\\b' }, { id: 'x'.repeat(1024) }])(
+    test.each([{ id: 'a/b' }, { id: 'a#b' }, { id: 'a\\b' }, { id: 'x'.repeat(1024) }])(
       'an id that no document can have is refused with 400: $id',
       async ({ id }) => {
         const { documents } = await subject.open();
