@@ -13,7 +13,7 @@ test('docs/calls.md has the tables that the schemas give (node scripts/callTable
 });
 
 test('every call has one row, with what it asks for, its answer and its refusals', () => {
-  const named = [...page.matchAll(/^\| `([A-Z]+ ops\/[^`?]*)/gm)].map(([, call]) => call);
+  const named = [...page.matchAll(/^\| `([A-Z]+ ops\/[^`?]*)/gm)].map(([, call = '']) => call);
   const declared = Object.values(calls).map(({ method, route }) => `${method} ${route}`);
   expect(named.toSorted()).toEqual(declared.toSorted());
   expect(page).toContain(
