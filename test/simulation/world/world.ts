@@ -53,7 +53,7 @@ export function createWorld(
   }: {
     provider: Provider;
     queues: Queues;
-    /** Whether the app hears of the provider's events. */
+    /** True if the app hears of the provider's events. */
     listsEvents: boolean;
     /** Lag of a read of documents now (ms). Absent: none ever lags. */
     staleMs: (() => number) | undefined;
