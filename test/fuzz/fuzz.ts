@@ -9,7 +9,7 @@ import { seededRandom } from '../support/seededRandom.ts';
 import { type OddRequest, oddRequests, type Row } from './oddRequests.ts';
 
 export interface FuzzResult {
-  /** How many answers had each status. */
+  /** Number of answers by status. */
   statuses: ReadonlyMap<number, number>;
   /** Valid rows that were sent in imports. */
   rows: number;
