@@ -75,7 +75,7 @@ export function reconciliationStage(parts: LookUpParts): Stage {
   }
 }
 
-/** True if there is still something to find out: a person may have decided meanwhile. */
+/** True while there is something to find out: a person may have decided meanwhile. */
 export function isUnclear(invoice: Invoice, keyNumber: number): boolean {
   const { status, payment } = invoice;
   return status === 'parked' && payment.keyNumber === keyNumber && !wasVoided(invoice);

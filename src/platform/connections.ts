@@ -18,7 +18,7 @@ export interface Connections {
   readonly clientId: string | undefined;
 }
 
-/** Connection to Application Insights for metrics and traces: by its key alone, or as the app's identity too. */
+/** Connection to Application Insights for metrics and traces: by the connection string's key, or as the app's identity too. */
 export interface TelemetryConnection {
   readonly connectionString: string;
   /** Undefined: the key alone. `clientId` is that of a user-assigned identity. */

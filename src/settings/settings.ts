@@ -36,7 +36,7 @@ export interface Settings extends Connections, Schedules {
   readonly instanceId: string;
   /** `platform`: App Service signs callers in, and says who they are. `missing`: it has to, and does not. */
   readonly signIn: 'none' | 'platform' | 'missing';
-  /** Name that people know this deployment by: that of the function app, or `local`. */
+  /** Name by which people know this deployment: that of the function app, or `local`. */
   readonly environment: string;
   /** The webhook to tell about invoice outcomes. Undefined: nobody is told. */
   readonly notify: { readonly url: string; readonly secret: string } | undefined;
