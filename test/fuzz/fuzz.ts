@@ -55,7 +55,9 @@ export async function fuzz(
     if (status >= 500 && status !== notImplemented)
       problems.push(`${status}: ${what}: ${text.slice(0, 200)}`);
     const isImport = request.rows.length > 0;
-    if (isImport && status !== 200)
+    if (request.isBroken === true && status !== 400)
+      problems.push(`${status} for an import that is no JSON: ${what}: ${text.slice(0, 300)}`);
+    else if (isImport && request.isBroken !== true && status !== 200)
       problems.push(`${status} for an import with good rows: ${what}: ${text.slice(0, 300)}`);
     if (text.length > mostAnswerBytes && !request.path.startsWith('ops/invoices.csv'))
       problems.push(`an answer of ${text.length} characters: ${what}`);
