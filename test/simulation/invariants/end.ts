@@ -117,9 +117,8 @@ function checkOthers(invoice: InvoiceDocument, { world, told }: EndState, report
   for (const other of others) {
     const entries = timeline.filter(({ paymentId }) => paymentId === other.id);
     const whose = whoseIs(other, invoice);
-    // After a lost event, after-restore finds the payment instead. It records it in the invoice; of a foreign
-    // one it only tells people.
-    const isTold = whose === 'foreign' && world.lostWork.has(other.id);
+    // After-restore records the payments of lost events in the invoice; of a foreign one it only tells people.
+    const isTold = whose === 'foreign' && world.printed.has(other.id);
     if (timeline.length < maybeCut && entries.length === 0 && !isTold)
       report('second payments are seen', `${other.id} by ${other.by} holds money, and it is ${status}`, id);
     const said = entries.filter(({ what }) => what === 'payment of somebody else');

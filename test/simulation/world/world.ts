@@ -187,6 +187,8 @@ export function createWorld(
     /** By name: how often each was written. */
     receipts: new Map<string, number>(),
     notifications: [] as Notification[],
+    /** Foreign payments that after-restore has told people of. */
+    printed: new Set<string>(),
     /** Invoices and payments whose work a queue has lost. */
     lostWork: new Set<string>(),
     /** Refunds that were asked for here, and that a person has made by hand instead (ms). */
