@@ -1,6 +1,6 @@
 /**
- * What the summary, the report and the lists take with a thousand invoices and with a hundred thousand, on the local cloud: half of
- * them paid, a quarter due now, a quarter due later. The host's timers rest.
+ * Measures what the summary, the report and the lists take with a thousand invoices and with a hundred thousand, on the local
+ * cloud: half of them paid, a quarter due now, a quarter due later. The host's timers rest.
  *
  *   npm run bench:figures -- [--invoices N]
  *

@@ -31,7 +31,7 @@ if (![body, rows, part].every((count) => Number.isInteger(count) && count > 0)) 
   process.exit(2);
 }
 
-/** How much more memory the last third of the parts may take than the first. */
+/** Greatest allowed growth of memory, from the first third of the parts to the last: a factor. */
 const mostGrowth = 1.25;
 const stopMs = 40_000;
 const never = '0 0 0 29 2 *';
@@ -126,7 +126,7 @@ async function post(url: string, text: string): Promise<void> {
   process.exitCode = 1;
 }
 
-/** What the list of imports says of a running one, once a second. */
+/** Collects the counts that the list of imports shows for a running one during `work`, looking twice a second. */
 async function watched(address: string, work: () => Promise<void>): Promise<number[]> {
   const seen: number[] = [];
   let done = false;

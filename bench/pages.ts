@@ -1,6 +1,6 @@
 /**
- * How long each page of the dashboard takes until it has all its data, in Chromium, with no invoice and with a hundred thousand:
- * half of them paid, a quarter due now, a quarter due later. The host's timers rest.
+ * Measures how long each page of the dashboard takes until it has all its data, in Chromium, with no invoice and with a hundred
+ * thousand: half of them paid, a quarter due now, a quarter due later. The host's timers rest.
  *
  *   npm run bench:pages -- [--invoices N]
  *

@@ -100,7 +100,7 @@ export async function startPayingApp(): Promise<PayingApp> {
       const requestsPerPoll = requestsBefore - beforePoll;
       const started = performance.now();
       await trigger(port, 'processInvoices');
-      // What a delivery gives back, or the first try does not send, is for the next ticks, and here no timer ticks.
+      // No timer ticks here. Invoices that a delivery did not settle and messages that the first try did not send need ticks.
       const tick = () =>
         Promise.all([trigger(port, 'sweepOutbox'), trigger(port, 'processInvoices')]).then(() => undefined);
       await reached(chargesBefore + count, charges, tick);

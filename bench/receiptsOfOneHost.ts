@@ -14,7 +14,7 @@ import { blobContainers, queues } from '../src/platform/azureNames.ts';
 import { readSettings } from '../src/settings/readSettings.ts';
 import { newAccount } from './newAccount.ts';
 
-/** What it took to write some receipts. */
+/** Cost of writing some receipts: time, requests, and what came of it. */
 export interface Figures {
   seconds: number;
   /** Receipts in the store. */

@@ -1,6 +1,7 @@
 /**
- * What it costs to move settled invoices to the archive, and how much room it makes: a host pays invoices on the local cloud,
- * then they are moved as if `KEEP_DAYS` had passed, without the rests that a run takes. docs/retention.md has the figures.
+ * Measures what it costs to move settled invoices to the archive, and how much room it makes: a host pays invoices on the local
+ * cloud, then they are moved as if `KEEP_DAYS` had passed, without the rests that a run takes. docs/retention.md has the
+ * figures.
  *
  *   npm run bench:retention -- [--invoices N]
  */

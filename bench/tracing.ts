@@ -1,5 +1,6 @@
 /**
- * What tracing costs: the same invoices on one host, with tracing off and on in turns, against the same stand-ins in one run.
+ * Measures the cost of tracing: the same invoices on one host, with tracing off and on in turns, against the same stand-ins in
+ * one run.
  * Application Insights is played by a program that takes everything and keeps nothing. Needs `openssl` for its certificate, as
  * the exporter speaks TLS only.
  *

@@ -37,7 +37,10 @@ function azuriteProgram(): string {
   return existsSync(beside) ? beside : createRequire(import.meta.url).resolve('azurite/dist/src/azurite.js');
 }
 
-/** How often other ports are tried if somebody takes one between the look for free ports and the start. */
+/**
+ * Maximum number of starts, each on other ports: a port can be taken between the look for free ones and the
+ * start.
+ */
 const mostStarts = 5;
 
 /**

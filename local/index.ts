@@ -1,4 +1,7 @@
-/** What tests import: the services, in their own process, each with its clock and its data. */
+/**
+ * The services that tests start in their own process, each with its clock and its data. Azurite is a child
+ * process.
+ */
 export { type Azurite, type AzuriteOptions, startAzurite } from './azurite.ts';
 export { type Cosmos, type CosmosOptions, startCosmos } from './cosmos/index.ts';
 export type { BrokerClock } from './serviceBus/clock.ts';

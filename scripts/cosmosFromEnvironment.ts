@@ -1,7 +1,7 @@
 import { DefaultAzureCredential } from '@azure/identity';
 import { z } from 'zod';
 
-/** How to reach the app's Cosmos DB, from the same environment variables. */
+/** Options of a client for the app's Cosmos DB, from the app's own environment variables. */
 export const cosmosFromEnvironment = z.union(
   [
     z.object({ Cosmos: z.string() }).transform(({ Cosmos }) => ({ connectionString: Cosmos })),

@@ -28,7 +28,7 @@ const versions = z.object({
 });
 const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 
-/** What Azurite loads only for telemetry or for a database server, which local/azuriteChild.cjs keeps from it. */
+/** Packages that Azurite loads only for telemetry or for a database server; local/azuriteChild.cjs keeps them from it. */
 const unusedByAzurite = ['applicationinsights', 'sequelize', 'mysql2', 'tedious'];
 
 rmSync(folder, { recursive: true, force: true });
@@ -76,7 +76,7 @@ copyFileSync(join(root, 'docs/local-azure.md'), join(folder, 'README.md'));
 const tarball = join(out, runNpm(['pack', '--silent', '--pack-destination', out], folder).trim());
 console.log(`${tarball}: ${Math.round(statSync(tarball).size / 1000)} kB`);
 
-/** What is compatible with the version that the tests run on. */
+/** Returns the range of versions that are compatible with the one that the tests run on. */
 function rangeOf(name: string): string {
   const installed = ours.dependencies[name] ?? ours.devDependencies[name];
   if (installed === undefined) throw new Error(`${name} is imported, but package.json does not have it`);

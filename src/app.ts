@@ -26,7 +26,7 @@ import { stripeProvider } from './stripe/stripeProvider.ts';
 import { poisonItems } from './workItems/poison.ts';
 import { createProcessWorkItem } from './workItems/processWorkItem.ts';
 
-/** What a test or a simulation may replace. */
+/** Parts that a test or a simulation may replace. */
 export interface AppParts extends Partial<Omit<Instance, 'name'>> {
   provider?: PaymentProvider & ProviderAccount;
   /** The list of its events, for those who have no webhook. */
@@ -53,7 +53,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const pause = watchPause(opened.pauses, clock);
   const followUps = appFollowUps(settings);
   const { workItems } = opened;
-  /** What several parts work with. */
+  /** Dependencies that several parts share. */
   const cloud = { ...opened, invoices, locks, stopping, dispatcher, sender, pause, followUps, instance };
   const timeoutMs = settings.paymentTimeoutSeconds * 1000;
   const stripe = { ...settings.stripe, timeoutMs };

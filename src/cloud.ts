@@ -71,7 +71,7 @@ export interface Cloud {
   close(): Promise<void>;
 }
 
-/** Whether the store of the locks answers. One that only holders can look at is not asked. */
+/** Rejects if the store of the locks does not answer. One that only holders can look at is not asked. */
 async function probeLocks(store: LockStore, signal: AbortSignal): Promise<void> {
   if (store.traits.looks === 'anyone') await store.look('health', signal);
 }

@@ -12,18 +12,18 @@ import type { BadSettings, Schedules } from './settings/settings.ts';
 import type { WorkItemOutcome } from './workItems/processWorkItem.ts';
 import { sendOnce } from './workItems/sendOnce.ts';
 
-/** What timers return: nothing was done, and why. */
+/** Result of a timer: nothing was done, and why. */
 export interface NotStarted {
   waitingFor: readonly string[];
 }
 
 /**
- * How long a message stays away before it comes again, in milliseconds. A copy takes its place in the queue, so no delivery
- * counts against it, however many days the app waits for its settings.
+ * Delay before a message comes again (ms). A copy takes its place in the queue, so no delivery counts against it, however
+ * many days the app waits for its settings.
  */
 const awayMs = 2 * 60_000;
 
-/** What an idle app works with. `returns`: where its messages go. Default: nowhere, so each of their deliveries fails. */
+/** Dependencies of an idle app. `returns`: where its messages go. Default: nowhere, so each of their deliveries fails. */
 interface IdleParts {
   clock?: Clock;
   telemetry?: Telemetry;

@@ -46,7 +46,7 @@ async function startApp(settings: Settings) {
   };
 }
 
-/** What could not be loaded because a package is missing, as a setting that is wrong here. */
+/** Awaits what is loading. Reports a package that is missing as a wrong setting. @throws {BadSettings} */
 async function orBadSettings<T>(loading: Promise<T>): Promise<T> {
   try {
     return await loading;

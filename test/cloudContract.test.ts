@@ -9,8 +9,9 @@ import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
 import { startLocalCloud } from './support/localCloud.ts';
 import { deviates, official, officialAddresses } from './support/officialEmulators.ts';
 
-// What the app relies on the services for, and nothing else. Runs against the stand-ins, or with
-// PAYONCE_TEST_CLOUD=official against the emulators in compose.yaml, prepared by `npm run emulators:prepare`.
+// The behaviour that the app relies on the services for, and nothing else. Runs against the stand-ins, or
+// with PAYONCE_TEST_CLOUD=official against the emulators in compose.yaml, which
+// `npm run emulators:prepare` prepares.
 
 const stack = new AsyncDisposableStack();
 const shard = randomUUID();

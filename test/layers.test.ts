@@ -4,7 +4,7 @@
  * layers present or removed. Any one layer is enough. With none the customer pays twice, so the test would see a
  * double charge.
  *
- * How far the second instance got shows which layer stopped it, so no layer hides behind another.
+ * The progress of the second instance shows which layer stopped it, so no layer hides behind another.
  */
 import pLimit from 'p-limit';
 import { describe, expect, test } from 'vitest';
@@ -215,7 +215,7 @@ async function consume(
   }
 }
 
-/** How often each invoice occurs. */
+/** Counts the rows of each invoice. */
 function perInvoice(ids: readonly string[], rows: readonly { invoiceId: string }[]): number[] {
   return ids.map((id) => rows.filter(({ invoiceId }) => invoiceId === id).length);
 }

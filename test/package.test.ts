@@ -91,7 +91,7 @@ test('requires the Node version that these tests and infra/ use', () => {
   expect(readFileSync(functionApp, 'utf8')).toContain(`version: '${major}'`);
 });
 
-/** What the app prints when it is loaded with these settings, without a host. */
+/** Loads the app with these settings, without a host, and returns what it prints. */
 async function loadApp(app: string, env: Record<string, string>, before = ''): Promise<string> {
   const code = `console.warn = () => {}; ${before}; await import('./dist/main.js'); process.exit()`;
   const { stdout, stderr } = await promisify(execFile)(
@@ -226,7 +226,10 @@ async function sendOneOfEach({ serviceBus, queues }: LocalCloud): Promise<void> 
   await queues.getQueueClient('work-items').sendMessage(Buffer.from(item).toString('base64'));
 }
 
-/** What waits in both queues, and what has gone wrong there. */
+/**
+ * Counts the scheduled, abandoned and dead-lettered messages of the one queue, and the invisible ones of the
+ * other.
+ */
 async function waitingIn({ serviceBusLocal, queues }: LocalCloud) {
   const answer = await fetch(`${serviceBusLocal}/_local/stats`);
   const stats = z.object({ queues: z.record(z.string(), z.record(z.string(), z.number())) });

@@ -1,4 +1,4 @@
-/** What happens to the fleet halfway. `kill`: its first host, which fires the timers, dies. `add`: a host joins. */
+/** Change of the fleet halfway. `kill`: its first host, which fires the timers, is killed. `add`: a host joins. */
 export type Change = 'kill' | 'add';
 
 /** One combination to measure. */

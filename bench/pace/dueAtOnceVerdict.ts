@@ -1,6 +1,6 @@
 import { bars } from './verdict.ts';
 
-/** What became of many invoices that were due at once. */
+/** Outcome for many invoices that were due at once. */
 export interface DueAtOnce {
   count: number;
   paid: number;
@@ -13,7 +13,7 @@ export interface DueAtOnce {
   refused: number;
 }
 
-/** What the scenario misses, in words. Pure. */
+/** Names what the scenario misses, in words. Pure. */
 export function missesOfDueAtOnce(figures: DueAtOnce): string[] {
   const { count, paid, chargedTwice, claimedAgain, retried, refused } = figures;
   return [

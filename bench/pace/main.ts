@@ -1,5 +1,5 @@
 /**
- * How much of the provider's allowance (calls per second) becomes paid invoices, for allowances, latencies and
+ * Measures how much of the provider's allowance (calls per second) becomes paid invoices, for allowances, latencies and
  * numbers of hosts:
  *
  *   npm run bench -- --pace [--rates 25,100,400] [--latencies 300,1000] [--hosts 1,3,8] [--kill] [--add]

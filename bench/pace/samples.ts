@@ -1,4 +1,4 @@
-/** What the stand-ins have counted by a moment. Counts only grow. */
+/** Counts of the stand-ins at a moment. They only grow. */
 export interface Sample {
   /** Milliseconds on the monotonic clock. */
   at: number;
@@ -12,7 +12,7 @@ export interface Sample {
   pace: number;
 }
 
-/** What was counted between two moments. */
+/** Counts between two moments. */
 export interface Span extends Omit<Sample, 'at'> {
   seconds: number;
 }

@@ -14,7 +14,7 @@ const columns = [
   ['paid', 7],
 ] as const;
 
-/** What the columns mean, then their names. */
+/** Meaning of the columns, then their names. */
 export const heading = [
   'share: of the allowance that became charges, over a steady time; after: over 30 s after a host was killed or added',
   'refused: of all calls; claims: per paid invoice; cosmos, pace: requests per invoice, apart; paid: invoices',

@@ -18,7 +18,7 @@ export interface Measurement {
   chargedTwice: number;
 }
 
-/** What a cell has to reach. */
+/** Bars that a cell has to meet. */
 export const bars = {
   share: 0.97,
   shareAfterChange: 0.9,

@@ -28,7 +28,7 @@ const documentSchema = z.object({
     .optional(),
 });
 
-/** What the documents say, counted without any query. */
+/** Counts of the documents themselves, taken without any query. */
 export interface Recount {
   invoices: number;
   /** By day, currency and kind, within the time asked for. */

@@ -1,4 +1,4 @@
-/** How many, and their sum in minor units. */
+/** Count, and sum of the amounts in minor units. */
 export interface Figure {
   count: number;
   minor: bigint;

@@ -13,7 +13,7 @@ const ofHundred: Readonly<Record<number, Fate>> = {
   6: 'won',
 };
 
-/** What is to become of an invoice, by its number: 5 of 100 are declined, 3 refunded and 3 disputed. */
+/** Chooses the fate of an invoice by its number: 5 of 100 are declined, 3 refunded and 3 disputed. */
 export function fateOf(n: number): Fate {
   return n % 20 === 7 ? 'declined' : (ofHundred[n % 100] ?? 'paid');
 }

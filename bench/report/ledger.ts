@@ -23,7 +23,7 @@ export async function readLedger(provider: string): Promise<Ledger> {
 }
 
 /**
- * What the ledger says of the same time: a payment, refund or dispute counts if the documents have it in that time.
+ * Counts the ledger over the same time: a payment, refund or dispute counts if the documents have it in that time.
  * `missing` names those that only one side has at all.
  */
 export function countLedger(

@@ -15,7 +15,7 @@ export async function askForReport(address: string, query: URLSearchParams): Pro
   return text;
 }
 
-/** What a report says, from its CSV: there the amounts have all their digits. */
+/** Reads the figures of a report from its CSV: there the amounts have all their digits. */
 export function reportedFigures(csv: string): Figures {
   const rows = z.array(rowSchema).parse(parse(csv, { columns: true }));
   return new Map(

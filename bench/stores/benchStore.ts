@@ -20,7 +20,7 @@ export interface BenchStore extends AsyncDisposable {
   raw: { prepare: (key: string) => Promise<void>; cycle: (key: string) => Promise<void> };
 }
 
-/** How a benchmark starts a store. */
+/** A kind of store, as a benchmark starts it. */
 export interface BenchStoreKind {
   name: string;
   /** The programs it needs, each with its path; undefined if it is not installed. */

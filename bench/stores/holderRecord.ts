@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const record = z.object({ fence: z.int() });
 
-/** What a holder leaves in a store that keeps text, as a bare client writes it. `leaseMs` is in milliseconds. */
+/** Creates the record that a holder leaves in a store that keeps text, as a bare client writes it. */
 export function recordWith(fence: number, leaseMs: number): string {
   const owner = { instance: 'bench', job: 'bench' };
   return JSON.stringify({ fence, owner, since: Date.now(), leaseMs });

@@ -1,5 +1,5 @@
 /**
- * What locks cost on each store, on a real server of it on this machine (`npm run bench:stores`):
+ * Measures what locks cost on each store, on a real server of it on this machine (`npm run bench:stores`):
  * - a fenced cycle (look, acquire, raise, release), against the same requests on the bare client, in short rounds that
  *   alternate: the ratio is the median of those of neighbouring rounds, so a busy machine slows down both;
  * - how often a lock changes hands that eight clients want;
@@ -84,7 +84,7 @@ async function cycleTimes(kind: BenchStoreKind, { address, raw }: BenchStore) {
   };
 }
 
-/** How many tenures a second eight clients get of one lock. */
+/** Measures how many tenures a second eight clients get of one lock. */
 async function contendedRate(kind: BenchStoreKind, { address }: BenchStore): Promise<number> {
   const until = performance.now() + contendedMs;
   let tenures = 0;

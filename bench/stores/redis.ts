@@ -67,7 +67,7 @@ export function send(
   return client.evalSha(redisScripts[script].sha, { keys: [record, `${record}:lease`], arguments: args });
 }
 
-/** What the next holder needs to know of a lock. */
+/** Reads what the next holder needs to know of a lock. */
 export async function look(client: Client, key: string): Promise<{ version: string; fence: number }> {
   const found = await send(client, 'look', key);
   const [version, record] = Array.isArray(found) ? found.map(String) : [];

@@ -10,7 +10,7 @@ export interface CosmosRequest {
   emptyPage?: EmptyPage;
 }
 
-/** What a handler returns. The server adds the headers common to all answers. */
+/** Result of a handler. The server adds the headers common to all answers. */
 export interface Answer {
   status: number;
   headers: Record<string, string>;

@@ -9,7 +9,7 @@ export function requireMatch(ifMatch: string | undefined, etag: string): void {
   if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== etag) throw preconditionFailed();
 }
 
-/** Whether a read with `If-None-Match` gets 304. On writes the service ignores the header, and so do we. */
+/** True if a read with `If-None-Match` gets 304. On writes the service ignores the header, and so do we. */
 export function isUnmodified(ifNoneMatch: string | undefined, etag: string): boolean {
   return ifNoneMatch !== undefined && (ifNoneMatch === '*' || ifNoneMatch === etag);
 }

@@ -23,7 +23,7 @@ export interface Container {
   readonly id: string;
   definition: ContainerDefinition;
   ts: number;
-  /** How many times the definition was replaced; part of its ETag. */
+  /** Number of times the definition was replaced; part of its ETag. */
   revision: number;
   readonly partitionKey: PartitionKeyRule;
   readonly table: ItemTable;

@@ -18,7 +18,7 @@ export function pageSizeOf(header: string | undefined): number {
   return size;
 }
 
-/** What a feed reads: a container, or one logical partition or one partition key range of it. */
+/** Source of a feed: a container, or one logical partition or one partition key range of it. */
 export interface FeedSource {
   container: Container;
   partition: string | undefined;

@@ -28,7 +28,7 @@ export interface CosmosOptions {
   now?: () => number;
   /** The account says that it has several write regions. It has one all the same. Default: false. */
   multipleWriteLocations?: boolean;
-  /** How many partition key ranges each container has, from 1 to 100. Default: 1. */
+  /** Number of partition key ranges of each container, from 1 to 100. Default: 1. */
   partitions?: number;
 }
 

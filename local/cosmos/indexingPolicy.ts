@@ -113,7 +113,7 @@ export function requireSortIndex(policy: object | undefined, sorted: readonly So
   );
 }
 
-/** Whether the container's indexes tell the values of a property: a filter on any other reads the items. */
+/** True if the container's indexes cover a property. A filter on any other property reads the items. */
 export function isIndexedBy(policy: object | undefined, path: readonly string[]): boolean {
   const { indexingMode, includedPaths, excludedPaths } = read(policy);
   return indexingMode !== 'none' && isIndexed(path, includedPaths, excludedPaths);
@@ -143,7 +143,7 @@ function isIndexed(
   return yes > no;
 }
 
-/** How precisely a path of the policy covers a property; -1 if it does not. */
+/** Ranks how precisely a path of the policy covers a property; -1 if it does not cover it. */
 function precision(path: string, property: readonly string[]): number {
   const names = namesOf(path.replace(/\/[?*]$/, ''));
   const exact = path.endsWith('/?');

@@ -26,7 +26,9 @@ export interface Transaction {
   /** Unix seconds. */
   now: number;
   lsn: number;
-  /** Whether a patch's `condition` holds for an item: its row, and its text parsed without system properties. */
+  /**
+   * True if a patch's `condition` holds for an item: its row, and its text parsed without system properties.
+   */
   holds(condition: string, row: ItemRow, item: JsonObject): boolean;
 }
 

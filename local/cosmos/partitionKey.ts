@@ -11,7 +11,7 @@ export function parsePath(path: string): string[] {
   return names;
 }
 
-/** How a container finds the partition key of an item. */
+/** Paths and limit of a container's partition key. */
 export interface PartitionKeyRule {
   paths: readonly (readonly string[])[];
   /** Maximum UTF-8 bytes of one string value: 2,048, or 101 in containers of version 1. */

@@ -4,7 +4,7 @@ import type { JsonObject } from './json.ts';
 import { queryToJson } from './queries.ts';
 import { createSimpleConditions } from './simpleCondition.ts';
 
-/** Whether a patch's `condition` (`FROM c WHERE …`) holds for an item: as stored, and parsed. */
+/** True if a patch's `condition` (`FROM c WHERE …`) holds for an item: as stored, and parsed. */
 export type ConditionCheck = (
   condition: string,
   stored: Pick<ItemRow, 'doc'>,

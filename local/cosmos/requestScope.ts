@@ -23,7 +23,10 @@ export function rangeOfRequest(headers: IncomingHttpHeaders, container: Containe
   return named ?? holder ?? (ranges.all.length === 1 ? ranges.all[0] : undefined);
 }
 
-/** What a statement is limited to: nothing, in a container of a single range. */
+/**
+ * Index of the range that a statement is limited to. Undefined: no limit, as always in a container of a
+ * single range.
+ */
 export function scopeOf({ ranges }: Container, range: Range | undefined): number | undefined {
   return ranges.all.length === 1 ? undefined : range?.index;
 }

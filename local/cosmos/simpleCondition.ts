@@ -3,7 +3,7 @@ import type { ComparisonOperator, Expression, Query } from './query/ast.ts';
 import { isComparison, mirrored } from './query/compile/comparison.ts';
 import { parse } from './query/parse/query.ts';
 
-/** Whether an item meets a condition; undefined if only the query engine can tell. */
+/** True if an item meets a condition; undefined if only the query engine can tell. */
 export type SimpleCondition = (item: JsonObject) => boolean | undefined;
 
 const maxKept = 500;

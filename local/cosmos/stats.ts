@@ -14,7 +14,10 @@ export interface Stats {
   writes: number;
   /** By container id. Containers with the same id in several databases count together. */
   byContainer: Record<string, ContainerStats>;
-  /** What requests to items were charged, by container id. Not those of faults. */
+  /**
+   * Request units charged for requests to items, by container id. Requests that a fault refuses are not
+   * charged.
+   */
   requestUnits: Record<string, number>;
   /** Requests that no partition serves: account, definitions, partition key ranges and query plans. */
   metadata: { requests: number; operations: Record<string, number> };

@@ -9,7 +9,7 @@ import { newTraceContext } from './traceContext.ts';
 import type { Worker } from './worker/worker.ts';
 import { WorkerEnded, type WorkerProcess } from './worker/workerProcess.ts';
 
-/** What a trigger passes to its function. */
+/** Input of a function from its trigger. */
 export interface TriggerInput {
   data: TypedData;
   triggerMetadata?: Record<string, TypedData>;

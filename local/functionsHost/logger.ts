@@ -18,7 +18,7 @@ export interface LogSource {
 
 /** Writes one line per entry: time, level, function and invocation id (if any), message. */
 export interface Logger {
-  /** Whether an entry of this category would be written. Ask first to avoid building the message. */
+  /** True if an entry of this category would be written. Ask first to avoid building the message. */
   writes(level: LogLevel, category: string): boolean;
   log(level: LogLevel, category: string, message: string, source?: LogSource): void;
 }

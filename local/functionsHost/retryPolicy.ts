@@ -18,7 +18,7 @@ const policy = z.discriminatedUnion('retryStrategy', [
   }),
 ]);
 
-/** How often and how soon a function that throws is run again. */
+/** Limit and delays of the retries of a function that throws. */
 export type RetryPolicy = z.output<typeof policy>;
 
 /** @throws HostStartError */

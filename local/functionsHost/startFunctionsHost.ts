@@ -221,7 +221,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   };
 }
 
-/** Whether any function is a Durable function or uses the Durable client. */
+/** True if any function is a Durable function or uses the Durable client. */
 function usesDurableFunctions(functions: AppFunction[]): boolean {
   return functions.some(
     ({ trigger, durableClients }) => trigger.type === 'durable' || durableClients.length > 0,

@@ -6,13 +6,16 @@ import type { OutputSender } from './outputs/outputSender.ts';
 import type { TriggerListener } from './triggerListener.ts';
 import type { Worker } from './worker/worker.ts';
 
-/** How long a host that was told to stop goes on, in milliseconds (measured on version 4.1037). */
+/** Time that a host goes on as before once it is told to stop (ms; measured on version 4.1037). */
 const unawareMs = 10_000;
 
-/** How long running functions have to finish if a person stops the host, in milliseconds. */
+/** Time that running functions have to finish if a person stops the host (ms). */
 const finishMs = 10_000;
 
-/** How long the host takes to settle messages once the worker has ended, in milliseconds. */
+/**
+ * Time that the host has to settle messages once the worker has ended, and the same again to close its
+ * outputs (ms).
+ */
 const settleMs = 1_000;
 
 interface RunningParts {

@@ -5,7 +5,7 @@ export const operations = ['connect', 'send', 'receive', 'settle', 'management']
 export type Operation = (typeof operations)[number];
 
 const shared = {
-  /** How many matching operations the fault hits. */
+  /** Number of matching operations that the fault hits. */
   count: z.int().min(1).default(1),
   /** Restricts the fault to this queue. Absent: any queue. */
   queue: z.string().optional(),

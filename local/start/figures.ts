@@ -2,7 +2,7 @@ import type { CosmosClient } from '@azure/cosmos';
 import { type InvoiceStatus, invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 
-/** What adding up needs to know of an invoice. */
+/** The fields of an invoice that are needed to add up the results. */
 export interface InvoiceFigure {
   id: string;
   status: InvoiceStatus;
@@ -65,7 +65,7 @@ export async function readOverRate(payments: string): Promise<Record<string, num
 /** Wait for invoices actionable within this time, in milliseconds: a retry in a minute, not one tomorrow. */
 const soonMs = 60_000;
 
-/** Whether nothing is left to do, now or soon. Pure. */
+/** True if nothing is left to do, now or within a minute. Pure. */
 export function isSettled({ invoices, undispatched }: Figures, now: number): boolean {
   return (
     undispatched === 0 &&
@@ -81,7 +81,7 @@ export interface Sums {
   byStatus: Record<InvoiceFigure['status'], number>;
   /** Number of invoices settled as paid, by instance. */
   paidBy: Map<string, number>;
-  /** What does not add up, in words; empty if everything does. */
+  /** Mismatches, in words; empty if everything adds up. */
   problems: string[];
   chargedTwice: number;
   /** Number of pending invoices that wait for another try, by why the last one came to nothing. */

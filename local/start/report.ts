@@ -12,7 +12,7 @@ export interface Imported {
 /** The rate of the charges is that of this time, in milliseconds. */
 const rateOverMs = 5_000;
 
-/** How the first run stands at `now` (milliseconds), in one line. */
+/** Describes the state of the first run at `now` (epoch ms) in one line. */
 export function progressLine({ invoices, charges }: Figures, now: number): string {
   const count = (status: string) => invoices.filter((invoice) => invoice.status === status).length;
   const parts = ['pending', 'claimed', 'processing', 'paid', 'declined', 'parked'].map(

@@ -4,7 +4,10 @@ import type { Decline, LateFailure, TestMethod, WhenCharged } from './testMethod
 
 interface Scheme {
   type: MethodType;
-  /** How long the bank usually takes to say whether it pays. Stripe counts business days; these are calendar days. */
+  /**
+   * Usual time until the bank confirms or fails the debit (ms). Stripe counts business days; these are
+   * calendar days.
+   */
   usualMs: number;
   /** The longest it takes: the outcome of Stripe's "delayed" test accounts. */
   longestMs: number;

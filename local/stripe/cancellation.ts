@@ -5,8 +5,8 @@ import { Refusal } from './refusal.ts';
 import type { Store } from './store/index.ts';
 
 /**
- * How long a bank debit in progress can be canceled, in milliseconds. Stripe says that a debit can, while a
- * payment by card cannot, and that it "might fail due to a limited and varying cancellation time window"
+ * Time in which a bank debit in progress can be canceled (ms). Stripe says that a debit can, while a payment
+ * by card cannot, and that it "might fail due to a limited and varying cancellation time window"
  * (https://docs.stripe.com/payments/paymentintents/lifecycle). This server's window is an hour.
  */
 const cancelWindowMs = 3600 * 1000;

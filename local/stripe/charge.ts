@@ -24,7 +24,7 @@ export interface Charge {
   payment_intent: string;
   payment_method: string | null;
   payment_method_details: { type: MethodType };
-  /** Whether all of it is refunded. */
+  /** True if all of it is refunded. */
   refunded: boolean;
   status: 'pending' | 'succeeded' | 'failed';
 }

@@ -5,7 +5,9 @@ import type { Store } from './store/index.ts';
 /** The version that events are written in: that of the `stripe` package whose shapes this server follows. */
 const apiVersion = '2026-10-28.endive';
 
-/** What happens here, in Stripe's names (https://docs.stripe.com/api/events/types). */
+/**
+ * Types of the events that this server records, in Stripe's names (https://docs.stripe.com/api/events/types).
+ */
 export type EventType =
   | `payment_intent.${'canceled' | 'created' | 'payment_failed' | 'processing' | 'requires_action' | 'succeeded'}`
   | `charge.${'failed' | 'pending' | 'refunded' | 'succeeded'}`

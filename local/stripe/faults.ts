@@ -32,7 +32,7 @@ const armed = z.strictObject({
  * calls that charge, create and confirm; `refund-fails` matches refunds.
  */
 export interface Fault extends z.infer<typeof armed> {
-  /** How many calls it has hit so far, out of `count`. */
+  /** Number of calls hit so far, out of `count`. */
   hits: number;
 }
 
@@ -65,7 +65,9 @@ export function createFaults() {
       const kind = take(call, (fault) => fault.kind !== 'delay')?.kind;
       return kind === 'delay' ? undefined : kind;
     },
-    /** How long to delay this call, in milliseconds. Combines with any incident. */
+    /**
+     * Takes the delay of this call (ms); 0 if no fault matches. Counts as a hit. Combines with any incident.
+     */
     takeDelay: (call: FaultableCall): number => take(call, (fault) => fault.kind === 'delay')?.delayMs ?? 0,
     list: (): readonly Fault[] => faults,
     clear(): void {

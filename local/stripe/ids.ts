@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
-/** What an id begins with, by its kind. At Stripe `py` and `pyr` stand for charges and refunds that use no card. */
+/**
+ * First letters of an id, by its kind. At Stripe `py` and `pyr` stand for charges and refunds that use no
+ * card.
+ */
 export type IdPrefix = 'acct' | 'ch' | 'cus' | 'du' | 'evt' | 'pi' | 'py' | 'pyr' | 're' | 'req';
 
 export function newId(prefix: IdPrefix): string {

@@ -31,8 +31,8 @@ export interface PaymentsOptions {
   /** Folder for the data. Absent: in memory. */
   data?: string;
   /**
-   * How long the search lags behind changes to a payment intent, in milliseconds. Stripe says usually under a
-   * minute (https://docs.stripe.com/search#data-freshness). Absent: always a minute.
+   * Delay until the search shows a change to a payment intent (ms). Stripe says usually under a minute
+   * (https://docs.stripe.com/search#data-freshness). Absent: always a minute.
    */
   searchLagMs?: number;
   /**

@@ -19,7 +19,7 @@ import type { Decline } from './testMethod.ts';
 export interface Intent {
   id: string;
   object: 'payment_intent';
-  /** What the caller allows. Null: the choice is Stripe's. */
+  /** Types that the caller allows. Null: the choice is Stripe's. */
   allowed_payment_method_types: string[] | null;
   amount: number;
   amount_received: number;
@@ -36,7 +36,7 @@ export interface Intent {
   metadata: Record<string, string>;
   next_action: { type: 'use_stripe_sdk' } | null;
   payment_method: string | null;
-  /** What can pay it: the allowed types that its currency permits. */
+  /** Types that can pay it: the allowed ones that its currency permits. */
   payment_method_types: MethodType[];
   status:
     | 'requires_payment_method'

@@ -1,4 +1,4 @@
-/** How one call's time divides around its work, in milliseconds. */
+/** A call's time before and after its work (ms). */
 export interface CallTime {
   beforeMs: number;
   /** From the work to the answer. */

@@ -13,7 +13,7 @@ const incidents: Record<string, Incident> = {
 };
 const suffixes: Record<string, FailingCalls> = { '': 'all', Once: 'first', Twice: 'firstTwo' };
 
-/** How long a card stays in progress here, in milliseconds. */
+/** Time that a card stays `processing` here by default (ms). */
 const cardProcessingMs = 10 * 60_000;
 const declinedLate: LateFailure = {
   code: 'card_declined',

@@ -1,7 +1,9 @@
 import { children, type Form, integer } from './form.ts';
 import { invalid } from './refusal.ts';
 
-/** How many objects a page has at most: https://docs.stripe.com/api/pagination. @throws {Refusal} */
+/**
+ * Reads the maximum number of objects on a page: https://docs.stripe.com/api/pagination. @throws {Refusal}
+ */
 export function pageSize(form: Form): number {
   const limit = integer('limit', form.get('limit') ?? '10');
   if (limit < 1 || limit > 100) throw invalid('limit', 'limit must be between 1 and 100.');

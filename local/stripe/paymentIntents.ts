@@ -19,7 +19,7 @@ const cancelParameters = new Set(['cancellation_reason']);
 const searchParameters = new Set(['query', 'limit', 'page']);
 const listParameters = new Set(['limit', 'starting_after', 'created[gte]', 'created[lte]', 'customer']);
 
-/** What a call is made with, besides its parameters. */
+/** Inputs of a call other than its parameters. */
 export interface CallContext {
   moment: Moment;
   incident: Incident | undefined;

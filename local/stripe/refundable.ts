@@ -42,7 +42,7 @@ export function refundableCharge(store: Store, form: Form): Charge {
   return charge;
 }
 
-/** What is to be refunded: all that is left, unless the form says. @throws {Refusal} */
+/** Reads the amount to refund: all that is left, unless the form names an amount. @throws {Refusal} */
 export function refundAmount(form: Form, charge: Charge): number {
   const left = charge.amount - charge.amount_refunded;
   const text = form.get('amount');

@@ -97,7 +97,7 @@ export function createRefunds(store: Store, record: RecordEvent) {
   return { create, retrieve, list, settle };
 }
 
-/** What becomes of the refund later. Undefined: it succeeds at once, for good. */
+/** Plans the later change of the refund. Undefined: it succeeds at once, for good. */
 function planOf(charge: Charge, fails: boolean): WhenRefunded | undefined {
   const usual = testMethod(String(charge.payment_method))?.refunded;
   if (!fails) return usual;

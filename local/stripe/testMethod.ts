@@ -17,7 +17,7 @@ export interface LateFailure extends Decline {
 
 export type FailingCalls = 'first' | 'firstTwo' | 'all';
 
-/** What happens when the method is charged. */
+/** Outcome of a charge of the method. */
 export type WhenCharged =
   | { kind: 'succeeds' }
   | { kind: 'declines'; decline: Decline }
@@ -30,7 +30,7 @@ export type WhenCharged =
   /** Accepted, with the outcome after so many milliseconds: success unless there is a failure. Absent: never. */
   | { kind: 'processing'; afterMs?: number; failure?: LateFailure };
 
-/** What happens to a refund of the method, if it does not succeed at once. */
+/** Course of a refund of the method that does not succeed at once, or not for good. */
 export interface WhenRefunded {
   /** Its status until then. */
   first: 'pending' | 'succeeded';
@@ -45,7 +45,7 @@ export interface OpensDispute {
   inquiry: boolean;
 }
 
-/** What a test payment method does. */
+/** Behaviour of a test payment method. */
 export interface TestMethod {
   type: MethodType;
   charged: WhenCharged;

@@ -17,7 +17,7 @@ export type WebhookTarget = z.infer<typeof webhookTarget>;
 const firstDelayMs = 1000;
 const longestDelayMs = 5 * 60_000;
 const givesUpAfterMs = days(3);
-/** How long one try may take, in milliseconds. */
+/** Time after which a try times out (ms). */
 const timeoutMs = 10_000;
 /** Deliveries at the same time. Stripe does not keep the order either. */
 const atOnce = 8;
@@ -77,7 +77,7 @@ export function createWebhook({ store, now, signingNow, sleep }: WebhookParts) {
     else deliveries.put({ number: delivery.number, at, failures });
   }
 
-  /** Whether the receiver has taken it. */
+  /** Sends the event once; true if the receiver answered with success. */
   async function post(payload: string, { url, secret }: NonNullable<WebhookTarget>): Promise<boolean> {
     const timestamp = Math.floor(signingNow() / 1000);
     const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret, timestamp });

@@ -14,7 +14,7 @@ export interface Alerts {
   metric: number;
 }
 
-/** What the app costs in a month with so many paid invoices, line by line, on serverless Cosmos DB. */
+/** Calculates the costs of the app in a month with so many paid invoices, line by line, on serverless Cosmos DB. */
 export function monthlyCosts(invoices: number, alerts: Alerts): CostLine[] {
   const executions = perMonth.executions.value + invoices * perInvoice.executions.value;
   const gbSeconds =
@@ -57,7 +57,7 @@ export function alertCosts({ urgent, log, metric }: Alerts): number {
   );
 }
 
-/** What a month costs less if no rule but the urgent ones is evaluated more often than every quarter of an hour. */
+/** Calculates what a month costs less if all log rules but the urgent ones are evaluated every quarter of an hour. */
 export function slowAlertsSave({ log }: Alerts): number {
   return roundedUp(log) * (prices.logAlert.usd - prices.slowLogAlert.usd);
 }

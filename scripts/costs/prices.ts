@@ -1,7 +1,7 @@
 /** A list price in US dollars. */
 export interface Price {
   usd: number;
-  /** What one unit is. */
+  /** The unit that it is the price of. */
   per: string;
   /** The page that has it. Most show the figure only after a region was chosen. */
   source: string;
@@ -65,5 +65,5 @@ export const prices = {
   metricAlert: { usd: 0.1, per: 'month and time series', source: page('monitor'), noted },
 } as const satisfies Record<string, Price>;
 
-/** What Flex Consumption gives each subscription each month without charge. */
+/** Free grant of Flex Consumption to each subscription each month. */
 export const grant = { gbSeconds: 100_000, executions: 250_000 };

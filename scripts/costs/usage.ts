@@ -1,10 +1,10 @@
-/** Whether a figure was measured, follows from the code, or is a guess. */
+/** Origin of a figure: it was measured, follows from the code, or is a guess. */
 export type Basis = 'measured' | 'counted' | 'estimated';
 
 export interface Figure {
   value: number;
   basis: Basis;
-  /** How it was measured or where it comes from. */
+  /** Its measurement, or where it comes from. */
   how: string;
 }
 
@@ -14,7 +14,7 @@ const fiveMinutes = (hoursAMonth * 3600) / 300;
 const tenMinutes = (hoursAMonth * 3600) / 600;
 const halfMinutes = (hoursAMonth * 3600) / 30;
 
-/** What one paid invoice uses. */
+/** Usage of one paid invoice. */
 export const perInvoice = {
   cosmosRequests: {
     value: 0.095,
@@ -51,7 +51,7 @@ export const perInvoice = {
   logGigabytes: { value: 0.0000005, basis: 'estimated', how: '0.5 kB' },
 } as const satisfies Record<string, Figure>;
 
-/** What the app uses in a month whether or not there is anything to pay. */
+/** Usage of the app in a month, whether or not there is anything to pay. */
 export const perMonth = {
   cosmosRequests: {
     value: 362 * tenMinutes,

@@ -3,7 +3,7 @@ import { errorText } from '../../src/platform/errorText.ts';
 import { stripeKey } from '../../src/settings/fields.ts';
 import { isLiveKey, stripeClient } from '../../src/stripe/stripeClient.ts';
 
-/** What became of the check of a key. */
+/** Outcome of the check of a key. */
 export type KeyCheck =
   | { kind: 'valid'; mode: 'live' | 'test' }
   /** The key is no key, Stripe does not know it, or it may not do what the app does. */

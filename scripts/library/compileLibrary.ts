@@ -47,7 +47,7 @@ export function compileTo(
 /** The compiler rewrites the extension of an import in JavaScript, but not in declarations. */
 const relativeImport = /((?:from |import\()['"]\.{1,2}\/[^'"]*)\.ts(['"])/g;
 
-/** What a source becomes, relative to the package: `./src/a/b.ts` → `./dist/a/b.js`. */
+/** Converts the path of a source to that of its output, relative to the package: `./src/a/b.ts` → `./dist/a/b.js`. */
 export function compiledPath(source: string, extension: 'js' | 'd.ts'): string {
   const path = relative('src', source.replace(/\.ts$/, '')).replaceAll('\\', '/');
   return `./dist/${path}.${extension}`;

@@ -14,7 +14,7 @@ export const rootManifest = z.object({
 });
 export type RootManifest = z.infer<typeof rootManifest>;
 
-/** What the parts need themselves. Every other package is a client, or a tool, that only who uses it has to install. */
+/** Packages that the parts need themselves. Every other one is a client or a tool, to be installed only by who uses it. */
 const ordinary: readonly string[] = ['zod', 'p-limit'];
 
 /** Subpaths without a slash that need something all the same; the other parts need no client. */

@@ -6,6 +6,7 @@ import {
   lookedUp,
   nextKey,
   otherPayments,
+  softDeclined,
   wasVoided,
 } from '../invoice/invoice.ts';
 import { atRisk, goneBack, nextCheckAt, reversalsOf, withReversals } from '../invoice/reversals.ts';
@@ -175,7 +176,7 @@ export function decideProgress(
       return {
         kind: 'change',
         change: { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: ['checkAt'] },
-        entry: { what: 'retry: declined', paymentId, reason, nextAt: actionableAt },
+        entry: { what: softDeclined, paymentId, reason, nextAt: actionableAt },
       };
     }
     return {

@@ -18,8 +18,8 @@ import { type AfterParts, isHeld, type Recorded, record, whySilent } from './rec
 const searchUncertainMs = 3_600_000;
 
 /**
- * How long after the last call the provider is first asked, in milliseconds: Stripe's search usually shows a payment within
- * a minute (https://docs.stripe.com/search#data-freshness).
+ * Delay after the last call before the provider is first asked (ms): Stripe's search usually shows a payment within a minute
+ * (https://docs.stripe.com/search#data-freshness).
  */
 const searchLagMs = 90_000;
 
@@ -75,7 +75,7 @@ export function reconciliationStage(parts: LookUpParts): Stage {
   }
 }
 
-/** Whether there is still something to find out: a person may have decided meanwhile. */
+/** True while there is something to find out: a person may have decided meanwhile. */
 export function isUnclear(invoice: Invoice, keyNumber: number): boolean {
   const { status, payment } = invoice;
   return status === 'parked' && payment.keyNumber === keyNumber && !wasVoided(invoice);

@@ -1,4 +1,10 @@
-import { type Invoice, nextKey, type PaymentState, unrecordedPayments } from '../invoice/invoice.ts';
+import {
+  type Invoice,
+  nextKey,
+  type PaymentState,
+  softDeclined,
+  unrecordedPayments,
+} from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { checkNote } from './checkProvider.ts';
@@ -19,9 +25,6 @@ export interface RetryWish {
   /** Charge this payment method from now on. */
   paymentMethod?: string;
 }
-
-/** The timeline's words for a decline that is tried again (paying/settlement.ts). */
-const softDeclined = 'retry: declined';
 
 /** Decision on a person's request to retry an invoice. */
 export type RetryDecision =

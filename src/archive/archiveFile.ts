@@ -72,7 +72,7 @@ export function archivedInvoice(
   return readableDocument({ ...invoice, shard, archivedAt, _etag }, invoiceSchema, 'invoice');
 }
 
-/** What Cosmos adds to each document (https://learn.microsoft.com/rest/api/cosmos-db/documents). */
+/** Fields that Cosmos adds to each document (https://learn.microsoft.com/rest/api/cosmos-db/documents). */
 const systemFields = new Set(['_rid', '_self', '_etag', '_attachments', '_ts']);
 
 function ownFields(document: StoredInvoice): Record<string, unknown> {

@@ -27,7 +27,7 @@ export interface ArchiveRun {
   kept: number;
   /** Invoices that somebody changed at that moment. */
   changed: number;
-  /** Whether every shard was gone through. */
+  /** True if every shard was gone through. */
   complete: boolean;
 }
 
@@ -140,7 +140,7 @@ async function goThroughShards(
     return true;
   }
 
-  /** For how much longer than `keepDays` the database has kept what is left, as far as it was looked at. */
+  /** Calculates how much longer than `keepDays` the database has kept what is left, as far as it was looked at (ms). */
   function behindMs(): number {
     const reached = [...left].flatMap((source) => source.reached ?? []);
     return Math.max(0, ...reached.map((at) => Date.parse(before) - Date.parse(at)));

@@ -1,18 +1,18 @@
 /**
- * How invoices move to the archive:
+ * The move of invoices to the archive:
  *
  *   the database has the invoice
  *      │ 1. a file with the invoices is created; it is never changed
  *      ▼
  *   both have it: the database counts, the file is a copy that nobody looks for
  *      │ 2. half an hour later or more, in another run, ONE transaction: each invoice, if nobody has changed it since it was
- *      ▼    read, becomes a tombstone that names the file; the figures of the shard count it as archived
+ *      ▼    read, becomes a tombstone that names the file; the counters of the shard count it as archived
  *   the archive has it
  *
- * A process that dies between the two leaves a file that no tombstone names; the next run goes on with it, or begins with 1. So at
- * no moment is an invoice in neither of the two, and it is counted once. That holds if the storage account fails over to a copy
- * that lacks its last minutes, too: by the time of the transaction the file is old enough to be in it. restoreInvoice.ts is the
- * way back.
+ * A process that crashes between the two leaves a file that no tombstone names; the next run goes on with it, or begins with 1.
+ * So at no moment is an invoice in neither of the two, and it is counted once. That holds if the storage account fails over to
+ * a copy that lacks its last minutes, too: by the time of the transaction the file is old enough to be in it.
+ * restoreInvoice.ts is the way back.
  */
 import {
   type DocumentStore,

@@ -294,7 +294,7 @@ function textBytes({ id, customerId, paymentMethod, description }: Invoice): num
   return Buffer.byteLength(JSON.stringify([id, customerId, paymentMethod, description]));
 }
 
-/** How much work is claimed ahead of the calls, at most: what the fleet calls in this time, in milliseconds. */
+/** Bound of the work claimed ahead of the calls: as many invoices as the fleet makes calls for in this time (ms). */
 const longestAheadMs = 120_000;
 
 /** The same as a share of the time after which a claim is stale: the last of it is begun long before that. */
@@ -310,7 +310,7 @@ const growth = 1.25;
 /** Batches that each group may have open, at least: with fewer the consumers would wait for the claimers. */
 const fewestBatches = 4;
 
-/** How often it is counted what is open, in milliseconds: when a group's part of the room is used up, and in any case. */
+/** Least time between two counts of the open claims (ms): when a group's part of the room is used up, and otherwise. */
 const lookEveryMs = { usedUp: 1_000, inAnyCase: 10_000 };
 
 export interface RoomPolicy {
@@ -318,13 +318,13 @@ export interface RoomPolicy {
   groups: number;
   batchSize: number;
   claimStaleMs: number;
-  /** How long after its delivery calls of a batch may begin, in milliseconds. */
+  /** Window of a batch: time after its delivery in which its calls may begin (ms). */
   callWindowMs: number;
   /** Calls per second, as long as nobody has made one. */
   ceiling: number;
 }
 
-/** How much may be claimed and not done at a time, over all groups. Pure. */
+/** Calculates how many invoices may be claimed and not done at a time, over all groups. Pure. */
 export function mostOpen(
   schedule: Pick<Schedule, 'pace' | 'last'> | undefined,
   { groups, claimStaleMs, callWindowMs, ceiling }: Omit<RoomPolicy, 'batchSize'>,
@@ -337,7 +337,7 @@ export function mostOpen(
 
 /** The room that one group has for claims. */
 export interface ClaimRoom {
-  /** How much the group may claim now in one batch; 0: nothing for the moment. */
+  /** Resolves with the number of invoices that the group may claim now in one batch; 0: none for the moment. */
   batch(): Promise<number>;
   /** So many were claimed. */
   taken(count: number): void;
@@ -354,7 +354,7 @@ export function createClaimRoom(
     pace,
     clock,
   }: {
-    /** How much is claimed and not stale at `now` (ISO 8601, UTC), over all groups. */
+    /** Counts the claims that are not stale at `now` (ISO 8601, UTC), over all groups. */
     openClaims: (now: string) => Promise<number>;
     pace: PaceStore;
     clock: Clock;

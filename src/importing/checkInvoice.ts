@@ -17,7 +17,7 @@ export interface Rejection {
   index: number;
   /** The first field that is wrong, or `row`. */
   field: string;
-  /** What was expected and what was given, for this field and then for the row's other wrong fields; at most 600 characters. */
+  /** Expected and given value of this field, then of the row's other wrong fields; at most 600 characters. */
   error: string;
 }
 

@@ -1,7 +1,7 @@
 import type { Page } from '../documents/pages.ts';
 import type { Rejection } from './checkInvoice.ts';
 
-/** How far an import has come. */
+/** Progress of an import. */
 export interface ImportProgress {
   /** `stopped`: the rest of its body could not be read. `interrupted`: its process died. */
   status: 'running' | 'completed' | 'stopped' | 'interrupted';
@@ -18,7 +18,7 @@ export interface ImportView extends ImportProgress {
   updatedAt: string;
 }
 
-/** What is written about one import while it runs. One call at a time. */
+/** The record of one import, written while it runs. One call at a time. */
 export interface ImportRecord {
   readonly importId: string;
   /** Adds rejections, and says how far it has come. */

@@ -13,7 +13,7 @@ export interface EndedInvoice {
   keyNumber: number;
 }
 
-/** How an invoice ended; times are ISO 8601. */
+/** The end of an invoice; times are ISO 8601. */
 export type InvoiceEnd =
   | { kind: 'paid'; paymentId: string; paidAt: string }
   | { kind: 'declined'; reason: string }

@@ -192,8 +192,11 @@ export function paymentIdsOf({ payment, timeline }: Pick<Invoice, 'payment' | 't
   return [...new Set([...current, ...named.toReversed()])].slice(0, mostIds);
 }
 
+/** Name of the timeline's entry for a decline after which the next key is charged later. */
+export const softDeclined = 'retry: declined';
+
 /** Entries that tell of a payment's end without money. */
-const ends: ReadonlySet<string> = new Set(['declined', 'retry: declined']);
+const ends: ReadonlySet<string> = new Set(['declined', softDeclined]);
 
 /**
  * Payments that an unpaid invoice names and that may hold money: nobody has recorded that they ended without. Charging the

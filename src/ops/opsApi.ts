@@ -27,7 +27,7 @@ export function opsApi(given: OpsParts): Record<CallId, OpsCall> {
   return forEachCall((id) => answering(id, calls[id], parts));
 }
 
-/** What ops has in an app: its calls, and the job behind `POST ops/bulk`. */
+/** Creates the parts of ops in an app: its calls, and the job behind `POST ops/bulk`. */
 export function operations(
   given: Omit<OpsParts, 'bulk' | 'callerOf' | 'environment' | 'shards'> & {
     poison: PoisonItems;

@@ -31,7 +31,7 @@ export type RedrivenMessage = { kind: 'redriven'; message: OutboxEntry } | Refus
 
 type Refused =
   | { kind: 'notFound' }
-  /** With what an earlier call left in the message, if there was one. */
+  /** Refused, with the marks that an earlier call left in the message, if there was one. */
   | ({ kind: 'refused'; status: OutboxStatus } & Pick<OutboxEntry, 'redrivenBy' | 'discarded'>);
 
 export interface DueQuery {

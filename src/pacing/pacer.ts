@@ -43,7 +43,7 @@ export interface Pacer {
 /** Work is let in while fewer calls wait than this process makes in this time, in milliseconds. */
 const leadMs = 2_000;
 
-/** How often waits are looked through, in milliseconds. */
+/** Interval at which waits that are over are ended, and work is let in (ms). */
 const lookEveryMs = 50;
 
 export interface PacerParts {
@@ -212,13 +212,13 @@ function createAdmissions(clock: Clock): Admissions {
  * gives no answer the process goes on alone.
  */
 
-/** How far ahead slots are reserved, and how often at most, in milliseconds. */
+/** Time for which slots are reserved ahead, and least time between two reservations (ms). */
 const aheadMs = 1_000;
 const reserveEveryMs = 100;
 
 /** A store that takes longer than this to answer, in milliseconds, is silent: the process goes on at its last rate. */
 const silentMs = 1_000;
-/** What it takes of its last rate: others may have got a larger share meanwhile. */
+/** Share of its last rate that it takes then: others may have got a larger share meanwhile. */
 const shareWhenSilent = 0.9;
 
 /** Weight of the newest request in the usual time of one. */

@@ -15,7 +15,7 @@ import type { Clock } from '../platform/clock.ts';
 /** Times are ISO 8601, UTC. */
 export const pauseSchema = tolerantObject({
   reason: z.string(),
-  /** Who ordered it. */
+  /** Actor that ordered it. */
   by: z.string(),
   at: z.string(),
   /** When it ends by itself. Absent: when somebody resumes. */
@@ -42,10 +42,10 @@ export function inForce(pause: PauseOrder | undefined, now: number): PauseOrder 
   return pause.until !== undefined && Date.parse(pause.until) <= now ? undefined : pause;
 }
 
-/** How old what was seen may be before the next look, and until it no longer counts, in milliseconds. */
+/** Age from which on a look is repeated, and age from which on it no longer counts (ms). */
 const lookEveryMs = 2_000;
 const countsMs = 8_000;
-/** How soon it is looked again after a failure, in milliseconds. */
+/** Delay before another look after one that failed (ms). */
 const againMs = 500;
 
 /** Within this time, in milliseconds, a pause holds everywhere. */
@@ -55,7 +55,7 @@ export type Gate = 'open' | 'paused' | 'unknown';
 
 export interface PauseWatch {
   /**
-   * Whether a call may be made now, as far as this process knows. Looks again in the background, so it can be asked before
+   * Tells if a call may be made now, as far as this process knows. Looks again in the background, so it can be asked before
    * every call.
    */
   readonly gate: () => Gate;

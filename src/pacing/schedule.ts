@@ -26,8 +26,8 @@ export const scheduleSchema = tolerantObject({
   /** The provider asked for no calls before this time (`Retry-After`). 0: it did not. */
   holdUntil: z.number(),
   /**
-   * What became of the calls since `since`. `reserved`: how often an instance reserved something; `ahead`: the sum of the
-   * calls that it then had ahead of it.
+   * Outcomes of the calls since `since`. `reserved`: number of reservations by any instance; `ahead`: sum of the calls that the
+   * instance then had ahead of it, over these reservations.
    */
   window: tolerantObject({
     since: z.number(),
@@ -43,10 +43,10 @@ export const scheduleSchema = tolerantObject({
     strikes: z.int(),
     /** The pace at which too much was refused last, times what was accepted. 0: the ceiling was never too high. */
     limit: z.number(),
-    /** How long the pace is held after a cut, and until when. */
+    /** Time for which the pace is held after a cut (ms), and the end of that time. */
     holdMs: z.number(),
     heldUntil: z.number(),
-    /** How fast it grows after that: a share per second. */
+    /** Growth of the pace after that: a share per second. */
     growth: z.number(),
   }),
 });
@@ -55,10 +55,10 @@ export type Schedule = z.infer<typeof scheduleSchema>;
 /** The pace is never cut below this share of the ceiling, so that something is always tried. */
 export const slowestShare = 0.01;
 
-/** How fast the pace grows again after a cut, at first: 0.2 % per second. */
+/** Growth of the pace after a cut, at first: 0.2 % per second. */
 const firstGrowth = 0.002;
 
-/** How long the pace is held after a cut, at first, in milliseconds. */
+/** Time for which the pace is held after a cut, at first (ms). */
 const firstHoldMs = 10_000;
 
 /** The schedule of a limit that nobody has used yet, with `ceiling` slots per second. */
@@ -93,14 +93,14 @@ export function slotsOf(
 /** The length of one stretch, in milliseconds, while nothing is reserved ahead; it shrinks to the shortest as that grows. */
 const stretchMs = { longest: 500, shortest: 100 };
 
-/** How much longer or shorter than others' the stretch of an instance may be. */
+/** Bounds for the length of an instance's stretch, as a multiple of that of an average instance. */
 const weights = { least: 0.25, most: 4 };
 
 /**
- * How many slots to reserve in one request. Long stretches spare requests. Short ones mix the instances better, which
- * matters once much is reserved ahead: the stretch then begins so much later. Who has more calls ahead than others reserves
- * more: the queue does not hand out batches evenly, and with equal shares the last would wait until their claims are stale.
- * Pure.
+ * Calculates the number of slots to reserve in one request. Long stretches spare requests. Short ones mix the instances
+ * better, which matters once much is reserved ahead: the stretch then begins so much later. An instance with more calls ahead
+ * than others reserves more: the queue does not hand out batches evenly, and with equal shares the last would wait until their
+ * claims are stale. Pure.
  */
 export function stretchOf({
   pace,
@@ -110,9 +110,9 @@ export function stretchOf({
   weight = 1,
 }: {
   pace: number;
-  /** How far ahead of now the schedule is reserved. */
+  /** Time from now to the end of what is reserved in the schedule (ms). */
   aheadMs: number;
-  /** How long the store takes to answer: a stretch has to last for some requests, or they would pile up. */
+  /** Time that the store takes to answer (ms): a stretch has to last for some requests, or they would pile up. */
   storeMs: number;
   wanted: number;
   /** Calls ahead of this instance, over the average. */

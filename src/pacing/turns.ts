@@ -8,7 +8,7 @@ import type { SharedClock, Slot } from './schedule.ts';
 /** A slot that is this late, in milliseconds, is dropped: after a stall, a burst would exceed the rate. */
 const tooLateMs = 300;
 
-/** How fast slots that are late are used up, as a multiple of the pace. */
+/** Rate at which slots that are late are used up, as a multiple of the pace. */
 const catchUpFactor = 1.4;
 
 /** Slots that may go at once, as a share of a second's: timers are late by a millisecond or two. */
@@ -24,15 +24,15 @@ export interface Turn {
   unused(): void;
 }
 
-/** How a call ended, for the report to the shared schedule. */
+/** The end of a call, for the report to the shared schedule. */
 export type CallEnd =
   | { kind: 'answered'; epoch: number }
   /** `holdUntil`: on the shared clock; 0 if the provider did not say. */
   | { kind: 'refused'; epoch: number; holdUntil: number };
 
 /**
- * Who goes first: calls that were refused, then those in line. `last` has what they leave, but one turn in 25 at least, so
- * that it is never held up for good.
+ * Priority of a call: those that were refused go first, then those in line. `last` has what they leave, but one turn in 25 at
+ * least, so that it is never held up for good.
  */
 export type Place = 'first' | 'inLine' | 'last';
 

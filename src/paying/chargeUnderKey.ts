@@ -22,7 +22,7 @@ export function idempotencyKey(invoiceId: string, n: number): string {
  */
 const maxKeyAgeMs = 23 * 3600 * 1000;
 
-/** Whether a key that was first claimed at `createdAt` (ISO 8601) may not be sent any more at `now` (milliseconds). */
+/** True if an idempotency key first claimed at `createdAt` (ISO 8601) may no longer be sent at `now` (milliseconds). */
 export function isTooOld(createdAt: string, now: number): boolean {
   return now - Date.parse(createdAt) > maxKeyAgeMs;
 }
@@ -86,7 +86,7 @@ export async function chargeUnderKey(
   }
 }
 
-/** What a payment must match to be the payment of this invoice. */
+/** Builds the criteria that a payment must match to be the payment of this invoice. */
 export function soughtOf({
   invoiceId,
   amountMinor,
@@ -118,7 +118,7 @@ function withoutList(
   return { kind: 'unclear', message };
 }
 
-/** What a payment that was found means for the charge. */
+/** Converts a payment that was found into the outcome of the command. */
 function asOutcome(
   found: Exclude<FoundPayment | NotCalled, { kind: 'notFound' | 'notCalled' | 'heldBack' | 'unknown' }>,
 ): CommandOutcome {

@@ -11,7 +11,7 @@ import { type BatchResult, createPayBatch, type PayingParts } from './payBatch.t
 import type { PayingPolicy } from './payingPolicy.ts';
 import { BatchRefused, datedByMessage, type PaymentBatch, parseBatch } from './paymentBatch.ts';
 
-/** What the trigger says about a delivery. */
+/** Metadata of the trigger about a delivery. */
 export const deliverySchema = z.object({
   lockToken: z.string().optional(),
   deliveryCount: z.number().default(1),
@@ -23,7 +23,7 @@ export const deliverySchema = z.object({
 /** Deliveries after which a batch is left to its claims; the queue gives a message up after ten. */
 const enoughDeliveries = 5;
 
-/** What can be done with a message that the host has received, by its lock token. */
+/** Operations on a message that the host has received. `lockToken` names the one that is locked. */
 export interface HeldMessages {
   deadLetter(lockToken: string, why: { reason: string; description: string }): Promise<void>;
   renew(lockToken: string): Promise<LockRenewal>;
@@ -31,7 +31,7 @@ export interface HeldMessages {
   sendAgain(message: unknown, delayMs: number, messageId?: string, traceparent?: string): Promise<void>;
 }
 
-/** What became of a message; in each case the message is done with. */
+/** Outcome of a delivery; in each case the message is done with. */
 export type Consumed =
   | BatchResult
   /** It is not a batch: it is in the dead-letter queue now, with this as the reason. */
@@ -126,7 +126,7 @@ const retryMs = 5_000;
 const firstAnswerMs = 2_000;
 
 export type LockRenewal =
-  /** Until when, by the clock of the service: milliseconds since the epoch. */
+  /** `until`: end of the lock, by the clock of the service (ms since the epoch). */
   | { kind: 'renewed'; until: number }
   /** The lock has expired, or the message is gone. Its next receiver works on it. */
   | { kind: 'lost' };

@@ -1,6 +1,6 @@
 /**
- * Whose payment it is that was found at the provider, and what that means for an invoice. Several deployments, shops and people
- * may make payments in one account, and an id such as 2026-0001 is not ours alone.
+ * The owner of a payment that was found at the provider, and what that means for an invoice. Several deployments, shops and
+ * people may make payments in one account, and an id such as 2026-0001 is not ours alone.
  *
  *   made by            customer   amount, currency    it is
  *   this deployment,   same       same                ours: it is recorded

@@ -137,7 +137,10 @@ function later(one: RefundStatus, other: RefundStatus): RefundStatus {
   return order.indexOf(one) > order.indexOf(other) ? one : other;
 }
 
-/** Whether all of a payment's money has certainly gone back: refunds that are done, and disputes that are lost. Pure. */
+/**
+ * True if all of a payment's money has certainly gone back: refunds that are done, and disputes that are lost. Those in another
+ * currency than the payment's do not count. Pure.
+ */
 export function isReversedInFull(
   {
     refunds,

@@ -14,7 +14,7 @@ import type {
   RateLimited,
 } from './paymentProvider.ts';
 
-/** For how long calls may wait for their turn. */
+/** The window in which calls may wait for their turn. */
 interface CallWindow {
   /** On the monotonic clock, in milliseconds. */
   before: number;

@@ -4,9 +4,9 @@ import { defaultSettlementPolicy, type SettlementPolicy } from './settlement.ts'
 export interface PayingPolicy {
   settlement: SettlementPolicy;
   claimStaleMs: number;
-  /** How long after its delivery calls of a batch may begin, in milliseconds (`callWindowMs`). */
+  /** Window of a batch: time after its delivery in which its calls may begin (ms), from `callWindowMs`. */
   callWindowMs: number;
-  /** How long settled outcomes wait for others of their batch, in milliseconds. */
+  /** Time that the first outcome to be settled waits for others of its batch (ms), which are settled with it. */
   lingerMs: number;
 }
 
@@ -27,15 +27,16 @@ export function payingPolicy({
   };
 }
 
-/** How long the host renews a message's lock, in milliseconds: `maxAutoLockRenewalDuration` of host.json (a test compares). */
+/** Time for which the host renews a message's lock (ms): `maxAutoLockRenewalDuration` of host.json (a test compares). */
 export const lockRenewalMs = 5 * 60_000;
 
 /** Provider calls that paying one invoice may take, one after the other: the charge and a look-up. */
 const callsInARow = 2;
 
 /**
- * How long after the start of a batch the payment of one of its invoices may begin, in milliseconds. What begins by then is
- * answered and settled before the claim goes stale or the message's lock ends; the rest is delivered again. Pure.
+ * Calculates the window of a batch: the time after its start in which the payment of one of its invoices may begin (ms). What
+ * begins by then is answered and settled before the claim goes stale or the message's lock ends; the rest is delivered again.
+ * Pure.
  */
 export function callWindowMs({
   claimStaleMs,

@@ -38,10 +38,13 @@ export interface NotCalled {
   kind: 'notCalled';
 }
 
-/** What is wrong with the provider itself: it refuses our key or account, or it answers with a failure. Absent: silence. */
+/**
+ * Fault of the provider itself: it refuses our API key or account, or it answers with a failure. Absent: it gave no answer, or
+ * its answer was about the request.
+ */
 export type ProviderFault = 'keyRejected' | 'badAnswer';
 
-/** What is known after a charge. */
+/** Outcome of a charge, as far as it is known. */
 export type ChargeOutcome =
   /** `reversals`: some of the money has gone back since, or may. */
   | { kind: 'succeeded'; paymentId: string; reversals?: ProviderReversals }
@@ -64,7 +67,7 @@ export type ChargeOutcome =
   /** The key was used with other parameters before: a bug on our side, for a person to look at. */
   | { kind: 'keyReused'; message: string };
 
-/** What a payment must match to be the payment of an invoice. */
+/** Criteria that a payment must match to be the payment of an invoice. */
 export type SoughtPayment = Pick<
   ChargeRequest,
   'invoiceId' | 'amountMinor' | 'currency' | 'customerId' | 'deployment'
@@ -97,7 +100,7 @@ export type FoundPayment =
 /** The provider could not say. `answered`: it refused the request as such, so it is there, and the question is still open. */
 export type ProviderSilent = { kind: 'unknown'; message: string; fault?: ProviderFault; answered?: true };
 
-/** How far a payment has come. `failed`: it ended without moving money, and why. */
+/** Progress of a payment. `failed`: it ended without moving money, and why. */
 export type PaymentProgress =
   | { kind: 'succeeded' }
   /** `waitsForCustomer`: it goes on only if the customer acts, and there is none present. */
@@ -105,7 +108,7 @@ export type PaymentProgress =
   | { kind: 'failed'; severity: 'soft' | 'hard'; code: string; message: string }
   | { kind: 'canceled' };
 
-/** What the provider knows of a payment's refunds and disputes. Times are ISO 8601, UTC. */
+/** A payment's refunds and disputes, as the provider has them. Times are ISO 8601, UTC. */
 export interface ProviderReversals {
   refunds: readonly {
     providerId: string;

@@ -23,7 +23,7 @@ import { newReversals, withProviderReversals } from './mergeReversals.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
 import type { ChargeOutcome, NotCalled, ProviderReversals } from './paymentProvider.ts';
 
-/** What is known of one command after it has been worked on: the provider's word, or why it was not asked. */
+/** Outcome of one command after it has been worked on: the provider's word, or why it was not asked. */
 export type CommandOutcome =
   | ChargeOutcome
   | NotCalled
@@ -31,12 +31,15 @@ export type CommandOutcome =
   | { kind: 'unclear'; message: string }
   | NoPaymentFound;
 
-/** Whether the provider has said what became of a charge: it says the same to each delivery that sends the key. Pure. */
+/**
+ * True if the provider has said what became of a charge: it says the same to each delivery that sends the idempotency key.
+ * Pure.
+ */
 export function isWordOnKey({ kind }: CommandOutcome): boolean {
   return kind === 'succeeded' || kind === 'processing' || kind === 'declined';
 }
 
-/** What becomes of the invoice. */
+/** Decision on the invoice. */
 export type Settlement =
   /** `reversals`: some of the money has gone back since, or may. */
   | { kind: 'paid'; paymentId: string; reversals?: ProviderReversals }
@@ -59,13 +62,13 @@ export type Settlement =
 export interface SettlementPolicy {
   /** Wait after each soft decline until the next try; when they are used up the invoice is declined. */
   softDeclineRetryMs: readonly number[];
-  /** How soon an unknown outcome is asked for again with the same key. */
+  /** Delay before we ask again for an unknown outcome under the same idempotency key. */
   unknownBackoff: { base: number; cap: number };
-  /** How soon after a failure that the provider remembers under the key a look-up can tell more. */
+  /** Delay after a failure that the provider remembers under the idempotency key before a look-up can tell more. */
   searchLagMs: number;
-  /** How long after a look-up that found no payment another one proves that there is none. */
+  /** Time after a look-up that found no payment before another one proves that there is none. */
   noneFoundMs: number;
-  /** How soon a provider that certainly did nothing is tried again. */
+  /** Delay before a retry where the provider certainly did nothing, or fails at other calls too. */
   transientBackoff: { base: number; cap: number };
 }
 
@@ -177,7 +180,7 @@ export function decideSettlement(
   }
 }
 
-/** What a definite decline means, whether it came at once or after days: another try under the next key, or the end. Pure. */
+/** Decides on a definite decline, at once or after days: another try under the next idempotency key, or the end. Pure. */
 export function decideDecline(
   payment: PaymentState,
   {

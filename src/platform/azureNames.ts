@@ -1,4 +1,4 @@
-/** What the app uses in storage and Service Bus. infra/ and the local cloud create the same names. */
+/** Names that the app uses in storage and Service Bus. infra/ and the local cloud create the same ones. */
 export const blobContainers = {
   locks: 'locks',
   receipts: 'receipts',

@@ -1,7 +1,7 @@
 /** Milliseconds for one request to Blob Storage with its retries. */
 const timeoutMs = 20_000;
 
-/** What a request to Blob Storage is given, so that it ends in time. */
+/** Creates the option of a request to Blob Storage that makes it end in time. */
 export function inTime(): { abortSignal: AbortSignal } {
   return { abortSignal: AbortSignal.timeout(timeoutMs) };
 }

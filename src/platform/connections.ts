@@ -18,7 +18,7 @@ export interface Connections {
   readonly clientId: string | undefined;
 }
 
-/** How metrics and traces reach Application Insights: by the connection string's key alone, or as the app's identity too. */
+/** Connection to Application Insights for metrics and traces: by the connection string's key, or as the app's identity too. */
 export interface TelemetryConnection {
   readonly connectionString: string;
   /** Undefined: the key alone. `clientId` is that of a user-assigned identity. */

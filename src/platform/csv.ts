@@ -1,7 +1,7 @@
 /**
- * What a spreadsheet takes for the beginning of a formula (https://owasp.org/www-community/attacks/CSV_Injection), after
- * any number of the apostrophes that this file puts before it: at the beginning of a cell, and behind what separates cells
- * elsewhere, because Excel splits at semicolons where the comma is the decimal sign, whatever the quotes say.
+ * The beginning of a formula, as spreadsheets see it (https://owasp.org/www-community/attacks/CSV_Injection), after any number
+ * of the apostrophes that this file puts before it: at the beginning of a cell, and behind what separates cells elsewhere,
+ * because Excel splits at semicolons where the comma is the decimal sign, whatever the quotes say.
  */
 const formula = /(?<=^|[;\t\r\n])('*)(?=[=+\-@\t\r\n＝＋－＠])/g;
 const escaped = /(?<=^|[;\t\r\n])'('*)(?=[=+\-@\t\r\n＝＋－＠])/g;

@@ -15,7 +15,7 @@ export type StopTelemetry = () => Promise<void>;
 
 /** Milliseconds between two exports. Alerts look every five minutes. */
 const exportIntervalMs = 60_000;
-/** How long the last export may take, in milliseconds. The shutdown waits less (stopping.ts). */
+/** Time limit of the last export (ms). The shutdown waits less (stopping.ts). */
 const lastExportMs = 2_000;
 
 /** Where telemetry goes. */
@@ -102,7 +102,7 @@ const mostWaiting = 16_384;
 const exportedAtOnce = 512;
 /** Milliseconds between two exports. */
 const spansIntervalMs = 5_000;
-/** How long one export may take, in milliseconds. */
+/** Time limit of one export (ms). */
 const exportTimeoutMs = 10_000;
 
 /**

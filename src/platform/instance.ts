@@ -10,5 +10,5 @@ export interface Instance {
   log(message: string): void;
 }
 
-/** What a caller has to say of its process: its name. Default: the system's clock, and no telemetry. */
+/** A process as its callers describe it: by its name at least. Default: the system's clock, and no telemetry. */
 export type InstanceOptions = Pick<Instance, 'name'> & Partial<Pick<Instance, 'clock' | 'telemetry'>>;

@@ -39,16 +39,16 @@ export function openTelemetryMetrics(meter: Meter, prefix = ''): Telemetry {
   };
 }
 
-/** What is known of work that has no span, in case it fails. */
+/** Notes about work that has no span, in case it fails. */
 interface Notes {
-  /** What is active instead: whatever is noted while another span is belongs to that. */
+  /** The span that is active instead: whatever is noted while another one is active belongs to that one. */
   place: Span;
   attributes: Attributes;
 }
 
 const notesKey = createContextKey('payonce notes');
 
-/** Whether work in a trace gets a span, by the id of the trace and the attributes that the span would begin with. */
+/** True if work in a trace gets a span, by the id of the trace and the attributes that the span would begin with. */
 export type WantsSpan = (traceId: string, attributes: Attributes) => boolean;
 
 /**

@@ -15,7 +15,7 @@ export interface Problem {
   type: string;
   title: string;
   status: number;
-  /** What is wrong with this request, and what was expected. */
+  /** Fault in this request, and what was expected. */
   detail: string;
   errors?: FieldError[];
 }

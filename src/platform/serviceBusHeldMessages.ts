@@ -91,7 +91,7 @@ export async function sendAgain(
   await sender.sendMessages(message, { abortSignal: AbortSignal.timeout(sendTimeoutMs) });
 }
 
-/** What a function can do with the messages of one queue that the host has handed to it. */
+/** Creates the operations of a function on the messages of one queue that the host has handed to it. */
 export function heldMessages(
   receiver: Pick<ServiceBusReceiver, 'deadLetterMessage' | 'renewMessageLock'>,
   sender: Pick<ServiceBusSender, 'sendMessages'>,

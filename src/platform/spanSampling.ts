@@ -18,7 +18,7 @@ const oneOfMany = ['invoice.id', 'work_item.resource'] as const;
 /** `SpanStatusCode.ERROR` of the API. */
 const failed = 2;
 
-/** What the ids of a trace and of one thing in it amount to, from 0 to below 1: FNV-1a, the same in every process. Pure. */
+/** Hashes the ids of a trace and of one thing in it, to a number from 0 to below 1: FNV-1a, the same in every process. Pure. */
 export function shareOf(traceId: string, id: string): number {
   let hash = 0x811c9dc5;
   for (const char of `${traceId}/${id}`) {
@@ -29,7 +29,7 @@ export function shareOf(traceId: string, id: string): number {
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
 }
 
-/** Whether something gets a span if it does not fail. Pure. */
+/** True if something gets a span even if it does not fail. Pure. */
 export function isSampled(traceId: string, attributes: Attributes, ratio: number): boolean {
   const id = oneOfMany.map((name) => attributes[name]).find((one) => typeof one === 'string');
   return id === undefined || shareOf(traceId, id) < ratio;

@@ -17,7 +17,7 @@ export class TimeIsUp extends Error {
   }
 }
 
-/** How long work in a function may go on, in milliseconds: it ends 30 s before the host would kill the process. */
+/** Time that work in a function may go on (ms): it ends 30 s before the host would kill the process. */
 export const functionBudgetMs = functionTimeoutMs - reserveMs;
 
 /**
@@ -44,9 +44,9 @@ export function timeBudget(
 }
 
 /**
- * How long everything at shutdown may take together, in milliseconds. The host tells a worker 10 s late that it stops, and
- * ends it 5 s after that (measured on version 4.1037), so this is all there is. What does not fit is done by others: leases
- * run out, messages come again.
+ * Time that everything at shutdown may take together (ms). The host tells a worker 10 s late that it stops, and kills it 5 s
+ * after that (measured on version 4.1037), so this is all there is. What does not fit is done by others: leases run out,
+ * messages come again.
  */
 export const stopBudgetMs = 4_000;
 
@@ -70,20 +70,20 @@ export async function stopInOrder(clock: Clock, steps: readonly StopStep[]): Pro
   }
 }
 
-/** What an app that stops has to end. */
+/** Parts of an app that have to end when it stops. */
 export interface Stopping {
   /** Takes no new leases, lets the steps under way finish, and gives the leases back. */
   locks: { drain(graceMs: number): Promise<void> };
   /** Resolves when the work under way has ended. */
   work: (withinMs: number) => Promise<void>;
-  /** What the work has left to be sent. */
+  /** The sender of the messages that the work has left to be sent. */
   sender: { drained(withinMs: number): Promise<void> };
   /** The last metrics; and beside them the last spans, which matter less and delay nothing. */
   sendMetrics: () => Promise<void>;
   cloud: { close(): Promise<void> };
 }
 
-/** How long steps under leases have to finish, in milliseconds. Then the leases are taken from them. */
+/** Time that steps under leases have to finish (ms). Then the leases are taken from them. */
 const stepMs = 1_500;
 
 /**

@@ -9,7 +9,7 @@ import type { Attributes } from './telemetry.ts';
  * messages of queues, in the records of runs and in the timelines of invoices. Readers treat it as optional.
  */
 
-/** How a span begins. No secrets and no customer data: ids of invoices, batches and runs may be in attributes. */
+/** The beginning of a span. No secrets and no customer data: ids of invoices, batches and runs may be in attributes. */
 export interface SpanStart {
   /** `producer`: it sends a message. Default: work in this process. */
   kind?: 'producer';
@@ -20,7 +20,7 @@ export interface SpanStart {
   links?: readonly string[];
 }
 
-/** What the result of its work says about a span. */
+/** The end of a span, as the result of its work says. */
 export interface SpanEnd {
   attributes?: Attributes;
   /** Marks it as failed, by a word from the code, never with a text from outside. */
@@ -70,7 +70,7 @@ export function noteInSpan(attributes: Attributes): void {
   registered.active()?.set(attributes);
 }
 
-/** What to store, so that later work goes on with the active trace: `{ traceparent }`, or nothing if there is no trace. */
+/** Returns `{ traceparent }` to store, so that later work goes on with the active trace; `{}` if there is none. */
 export function activeTrace(): { readonly traceparent?: string } {
   const active = registered.active();
   return active === undefined ? {} : { traceparent: active.traceparent };
@@ -112,8 +112,8 @@ export function traceIdOf(traceparent: unknown): string | undefined {
 }
 
 /**
- * How a trace travels on a message of Service Bus. The clients of Azure write `Diagnostic-Id`, and the Functions host goes on
- * with it; newer ones write `traceparent`, too
+ * Returns the properties that carry a trace on a message of Service Bus; none for what is not a traceparent. The clients of
+ * Azure write `Diagnostic-Id`, and the Functions host goes on with it; newer ones write `traceparent`, too
  * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-end-to-end-tracing).
  */
 export function traceProperties(traceparent: unknown): Record<string, string> {

@@ -1,7 +1,7 @@
 import { type MovementKind, movementKinds } from '../invoice/figures/counters.ts';
 import type { DayFigure } from '../invoice/store/invoiceStore.ts';
 
-/** How many, and their sum in minor units of the currency. A sum may be above what a double holds exactly. */
+/** Count, and sum of the amounts in minor units of the currency. A sum may be above what a double holds exactly. */
 export interface Total {
   count: number;
   amountMinor: bigint;

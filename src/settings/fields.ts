@@ -3,7 +3,7 @@ import { isHttps, isLoopbackHttp } from './addresses.ts';
 import { expected, missing } from './findings.ts';
 import { ncrontabError } from './ncrontab.ts';
 
-/** What a setting is whose reference the platform could not resolve. */
+/** Finding about a setting whose reference the platform could not resolve. */
 export const unresolved =
   "is an unresolved Key Vault reference: the secret, or the app's role on the vault, is missing";
 

@@ -14,7 +14,7 @@ export function missing(what: string): string {
   return `is missing: expected ${what}`;
 }
 
-/** What was expected and what was given, unless that looks like a secret in the wrong place. */
+/** Says what was expected, and what was given unless that looks like a secret in the wrong place. */
 export function expected(what: string, given: string): string {
   if (/key|secret|signature|password|@|[rs]k_(live|test)/i.test(given)) return `expected ${what}`;
   return `expected ${what}, not "${given.length > 60 ? `${given.slice(0, 60)}…` : given}"`;

@@ -17,7 +17,7 @@ interface Field {
 }
 
 /**
- * What is wrong with an NCRONTAB expression. Undefined if the Functions host accepts it: six fields, each a list of
+ * Says what is wrong with an NCRONTAB expression. Undefined if the Functions host accepts it: six fields, each a list of
  * values, ranges and `*`, with optional steps; months and days of the week also by name
  * (https://learn.microsoft.com/azure/azure-functions/functions-bindings-timer#ncrontab-expressions).
  */

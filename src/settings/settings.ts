@@ -17,7 +17,7 @@ export interface Settings extends Connections, Schedules {
   readonly traces: TraceSettings | undefined;
   /** `apiBase` has no trailing slash. */
   readonly stripe: { readonly secretKey: string; readonly apiBase: string };
-  /** What signs the events that Stripe sends; several while one is replaced. None: it sends none. */
+  /** Secrets that sign the events of Stripe; several while one is replaced. None: it sends no events. */
   readonly webhookSecrets: readonly string[];
   readonly shards: number;
   readonly shardGroups: number;
@@ -36,7 +36,7 @@ export interface Settings extends Connections, Schedules {
   readonly instanceId: string;
   /** `platform`: App Service signs callers in, and says who they are. `missing`: it has to, and does not. */
   readonly signIn: 'none' | 'platform' | 'missing';
-  /** What people call this deployment: the name of the function app. */
+  /** Name by which people know this deployment: that of the function app, or `local`. */
   readonly environment: string;
   /** The webhook to tell about invoice outcomes. Undefined: nobody is told. */
   readonly notify: { readonly url: string; readonly secret: string } | undefined;

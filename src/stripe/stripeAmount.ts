@@ -1,7 +1,7 @@
 /**
- * What Stripe takes as an amount (https://docs.stripe.com/currencies). Imports refuse the rest, so that nobody learns only
- * on the day that an invoice is due that it cannot be paid. Our amounts are in ISO 4217 minor units. Stripe's are the same,
- * with these exceptions:
+ * The amounts that Stripe takes (https://docs.stripe.com/currencies). Imports refuse the rest, so that nobody learns only on
+ * the day that an invoice is due that it cannot be paid. Our amounts are in ISO 4217 minor units. Stripe's are the same, with
+ * these exceptions:
  * - ISK and UGX have no minor unit, but are sent as if they had two decimals;
  * - MGA has a minor unit, but is sent without it;
  * - currencies with three decimals only take amounts whose last digit is 0.
@@ -64,7 +64,7 @@ export function amountLimits(currency: string): { least: number; most: number } 
   return { least: least.get(currency) ?? step, most };
 }
 
-/** What amounts in minor units must be a multiple of. */
+/** Returns the number that amounts in minor units must be a multiple of. */
 function stepOf(currency: string): number {
   if (withoutMinorUnit.has(currency)) return 100;
   return threeDecimals.has(currency) ? 10 : 1;

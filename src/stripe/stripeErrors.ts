@@ -32,11 +32,11 @@ const beforeSending: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What an error of the `stripe` package means. An error is transient or refused only if it certainly charged nothing. A
- * time-out or reset after sending, every 5xx, and anything not understood may have charged. Pure.
+ * Converts an error of the `stripe` package into an outcome. An error is transient or refused only if it certainly charged
+ * nothing. A time-out or reset after sending, every 5xx, and anything not understood may have charged. Pure.
  *
- * A 409 says that the first call with the key is still under way. It may be charging at this moment, so the outcome is
- * unknown; asking again with the same key will tell.
+ * A 409 says that the first call with the idempotency key is still in flight. It may be charging at this moment, so the
+ * outcome is unknown; asking again with the same key will tell.
  */
 export function classifyError(error: unknown): ChargeOutcome | RateLimited {
   if (!(error instanceof Stripe.errors.StripeError)) return silentAfter(error);
@@ -63,7 +63,7 @@ export function classifyError(error: unknown): ChargeOutcome | RateLimited {
   };
 }
 
-/** What a failed call says that is not a charge: nothing about the payment, and what is wrong with the provider. */
+/** Converts the error of a call that is no charge: it says nothing about a payment, but may show the provider's fault. */
 export function silentAfter(error: unknown): ProviderSilent {
   const message = faultOf(error) === 'keyRejected' ? refusal(error) : errorText(error);
   return { kind: 'unknown', message, ...withFault(error), ...(isRefused(error) ? { answered: true } : {}) };
@@ -90,7 +90,7 @@ function withFault(error: unknown): { fault?: ProviderFault } {
   return fault === undefined ? {} : { fault };
 }
 
-/** What an error says about the provider itself; undefined if no answer came, or the answer was about the request. */
+/** Finds the provider's own fault in an error; undefined if no answer came, or the answer was about the request. */
 function faultOf(error: unknown): ProviderFault | undefined {
   if (!(error instanceof Stripe.errors.StripeError)) return undefined;
   const { statusCode, code } = error;
@@ -108,7 +108,7 @@ function classifyConnectionError({ message, detail }: { message: string; detail?
 }
 
 /**
- * What a 429 says; undefined for any other error. With `lock_timeout` another call is at work on the same object
+ * Converts a 429; undefined for any other error. With `lock_timeout` another call is at work on the same object
  * (https://docs.stripe.com/rate-limits#object-lock-timeouts), which slower calls would not help.
  */
 export function rateLimited(error: unknown): RateLimited | undefined {

@@ -108,7 +108,7 @@ const hints = {
   'charge.dispute.funds_reinstated': 'reversed',
 } as const satisfies Record<string, EventHint>;
 
-/** What to subscribe an endpoint to, and to ask for in a list. */
+/** Types of events to subscribe an endpoint to, and to ask for in a list. */
 const stripeEventTypes = Object.keys(hints) as (keyof typeof hints)[];
 
 /** Goes into ids of Cosmos DB, which refuses four characters. */

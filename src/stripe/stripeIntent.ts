@@ -20,8 +20,8 @@ type IntentState = Pick<Stripe.PaymentIntent, 'id'> & {
 };
 
 /**
- * How far an intent has come (https://docs.stripe.com/payments/paymentintents/lifecycle). What Stripe may add one day counts
- * as alive: that is followed, and never charged again. Pure.
+ * Reads the progress of an intent (https://docs.stripe.com/payments/paymentintents/lifecycle). A status that Stripe may add
+ * one day counts as alive: the payment is followed, and never charged again. Pure.
  */
 export function progressOf(intent: IntentState): PaymentProgress {
   switch (intent.status) {
@@ -39,7 +39,7 @@ export function progressOf(intent: IntentState): PaymentProgress {
   }
 }
 
-/** What the state of an intent means for a charge that was created and confirmed in one call. Pure. */
+/** Converts the state of an intent into the outcome of a charge that was created and confirmed in one call. Pure. */
 export function classifyIntent(intent: IntentState): ChargeOutcome {
   const progress = progressOf(intent);
   switch (progress.kind) {

@@ -18,7 +18,7 @@ import { paymentFrom, progressOf, reversalsFrom } from './stripeIntent.ts';
 /** More refunds of one payment than anybody makes; the most that the package reads page by page. */
 const mostRefunds = 10_000;
 
-/** How far our clock may be ahead of Stripe's, in seconds. */
+/** Clock skew tolerated between us and Stripe, in either direction (s). */
 const clockSkewSeconds = 3_600;
 
 /** Reads payments: none of these calls changes anything. `mostListed`: payments of one customer that a look-up reads at most. */
@@ -158,8 +158,8 @@ async function readReversals(stripe: Stripe, { id, currency }: Stripe.PaymentInt
 }
 
 /**
- * What has gone back of a payment that succeeded, or may; undefined if nothing. Its charge, which must be expanded, tells
- * whether there is anything to read.
+ * Reads what has gone back of a payment that succeeded, or may; undefined if nothing. Its charge, which must be expanded,
+ * tells whether there is anything to read.
  *
  * @throws what the package throws
  */

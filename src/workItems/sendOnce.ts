@@ -10,7 +10,7 @@ const forgetEveryMs = 1_000;
 /** Difference of the two clocks of a process over one delay up to which it is sure of the time (ms). */
 const clocksDifferMs = 1_000;
 
-/** By how much a queue may show a message too early, in milliseconds: it counts in whole seconds. */
+/** Time by which a queue may show a message too early (ms): it counts in whole seconds. */
 const earlyMs = 1_000;
 
 /**

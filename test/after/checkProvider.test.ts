@@ -16,7 +16,7 @@ const named = (...ids: string[]) =>
     })),
   });
 
-/** What a check makes of these answers, and what it asked for. */
+/** Checks the provider with these answers. Returns the result, and the payments that were looked for. */
 async function check(
   found: FoundPayment,
   payments: Record<string, RetrievedPayment> = {},

@@ -21,7 +21,7 @@ beforeEach(() => {
   retrieved = [];
 });
 
-/** What an event does; `of` names its invoice, as events of payment intents do. */
+/** Handles an event; `of` names its invoice, as events of payment intents do. */
 async function happens(hint: EventHint, paymentId: string, of?: string, tries = 0) {
   const provider = {
     ...app.provider,

@@ -54,7 +54,7 @@ const troubles = fc.record({
     }),
     { minLength: 1, maxLength: 5 },
   ),
-  /** What becomes of each refund of the provider, in turns. */
+  /** Outcomes of the provider's refunds, in turns. */
   outcomes: fc.array(fc.constantFrom('succeeded', 'pending', 'pendingFails'), { minLength: 1, maxLength: 4 }),
 });
 

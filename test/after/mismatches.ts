@@ -1,13 +1,16 @@
 import type { Invoice } from '../../src/invoice/invoice.ts';
 
-/** What the payment stand-in has done, as its `/_local/` endpoints tell. All amounts have two decimals here. */
+/** Records of the payment stand-in, from its `/_local/` endpoints. All amounts have two decimals here. */
 export interface Ledger {
   charges: readonly { invoiceId: string; paymentIntent: string; amount: number; currency: string }[];
   refunds: readonly { invoiceId: string; amount: number; status: string }[];
   disputes: readonly { payment_intent: string; amount: number; status: string }[];
 }
 
-/** In what the invoices differ from the ledger, in words. `receipts`: the ids of the invoices that got one. Pure. */
+/**
+ * Lists the differences between the invoices and the ledger, in words. `receipts`: the ids of the invoices
+ * that got one. Pure.
+ */
 export function mismatches(
   invoices: readonly Invoice[],
   { charges, refunds, disputes }: Ledger,

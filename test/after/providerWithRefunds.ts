@@ -2,7 +2,10 @@ import type { PaymentProvider, ProviderPayment, RefundOutcome } from '../../src/
 import { anInvoice } from '../support/anInvoice.ts';
 import { emptyProvider } from '../support/emptyProvider.ts';
 
-/** What happens to one call. `crash…`: the process that calls dies, before the call arrives or after it was carried out. */
+/**
+ * Fault of one call. `crash…`: the process that calls is killed, before the call arrives or after it was
+ * carried out.
+ */
 export type CallFault =
   | 'none'
   | 'lostBefore'
@@ -105,7 +108,7 @@ export function providerWithRefunds({
 
   return {
     provider,
-    /** What has been refunded, or is about to be. */
+    /** Lists the refunds that were made, whatever has become of them. */
     refunds,
     /** Lets the refunds that are pending end. */
     endAll() {

@@ -46,7 +46,7 @@ test('with a retention policy the same receipt may be written again, and another
   const container = service.getContainerClient(`receipts-${crypto.randomUUID()}`);
   await container.create();
   await blobReceipts(container).write('a.json', '{"a":1}', context.signal);
-  // What Blob Storage answers to an upload over a protected blob; Azurite knows no policies.
+  // The answer of Blob Storage to an upload over a protected blob; Azurite knows no policies.
   const writeOnce = blobReceipts({
     getBlockBlobClient(name) {
       const blob = container.getBlockBlobClient(name);

@@ -40,7 +40,7 @@ export interface StormReport {
   answers: Record<string, number>;
   /** Invoices by status. */
   invoices: Record<string, number>;
-  /** What the stage of events did, by result. */
+  /** Number of payment events that were handled, by result. */
   results: Record<string, number>;
   charges: number;
   refunds: number;
@@ -197,7 +197,7 @@ export async function eventStorm({ seed, invoices: count, deliveries }: StormOpt
   }
 
   const taken = new Set<string>();
-  /** What the outbox holds for the queue, when it is due. */
+  /** Takes the messages for the queue from the outbox, each to be delivered when it is due. */
   async function sweep(): Promise<void> {
     const stored = await documents.query(
       (document) =>

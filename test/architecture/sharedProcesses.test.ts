@@ -8,7 +8,10 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const find = (patterns: readonly string[]) =>
   globSync(patterns, { cwd: root }).map((file) => file.replaceAll('\\', '/'));
 
-/** What changes a process for the file that runs in it next: its clock, environment, folder, modules or tracer. */
+/**
+ * Code that changes a process for the file that runs in it next: its clock, environment, folder, modules or
+ * tracer.
+ */
 const replaces =
   /\bvi\.(useFakeTimers|stubEnv|stubGlobal|mock|doMock)\(|\bprocess\.(chdir\(|env\.\w+ \??\??= )|\bglobalThis\.\w+ = |\b(registerTracer|recordSpans|exportTraces)\(/;
 const found = (files: readonly string[]) =>

@@ -106,7 +106,7 @@ async function take(world: ArchiveWorld, one: Step): Promise<void> {
   }
 }
 
-/** What a step of a process that dies leaves behind is what counts. */
+/** Ignores the death of the process in a step: only what the step leaves behind counts. */
 async function unlessDead(work: Promise<unknown>): Promise<void> {
   await work.catch((error: unknown) => {
     if (!/dead|could (not be|be neither)/.test(String(error))) throw error;

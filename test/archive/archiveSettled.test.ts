@@ -7,7 +7,7 @@ import { metric } from '../../src/platform/appMetrics.ts';
 import { type ArchiveWorld, archiveWorld, dayMs, paidInvoice, tickMs } from './archiveWorld.ts';
 
 const ids = Array.from({ length: 10 }, (_, n) => `inv-${n}`);
-/** What an importer gave. */
+/** Picks the fields that an importer gave. */
 const content = ({ id, customerId, amountMinor, currency, dueAt, paymentMethod }: Invoice) => ({
   id,
   customerId,

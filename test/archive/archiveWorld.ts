@@ -90,13 +90,16 @@ export function archiveWorld({ fault, readFault }: MemoryDocumentsOptions = {}) 
       const { copied: _, ...moved } = await run(given);
       return moved;
     },
-    /** Whether the database has an invoice itself, a tombstone in its place, or neither. */
+    /**
+     * Returns `database` if it has an invoice itself, `archive` if it has a tombstone in its place, otherwise
+     * `nowhere`.
+     */
     async where(id: string): Promise<'database' | 'archive' | 'nowhere'> {
       const [document] = (await documents.read(shardOf(id, shards), [id])) as { type: string }[];
       if (document === undefined) return 'nowhere';
       return document.type === 'tombstone' ? 'archive' : 'database';
     },
-    /** What the summary and the report say, of all time. */
+    /** Reads the counters of the summary, and the report of all time. */
     async figures() {
       const { byStatus, archived: _, ...figures } = await invoices.figures(new Date(time.now).toISOString());
       const report = addUp((await invoices.dayFigures({ from: '2000-01-01', to: '2100-01-01' })).figures);

@@ -18,7 +18,7 @@ const names = ['a', 'b', 'c'];
 
 export interface Campaign extends BulkSize {
   seed: number;
-  /** How many hosts are killed at most while the runs go on, and milliseconds between two kills. */
+  /** Maximum number of hosts killed while the runs go on, and time between two kills (ms). */
   kills: number;
   killEveryMs: number;
   /** Milliseconds until everything must have ended. */
@@ -180,7 +180,7 @@ async function receipts(cloud: LocalCloud): Promise<number> {
   return count;
 }
 
-/** What does not add up, in words. */
+/** Lists what does not add up, in words. */
 async function check(
   cloud: LocalCloud,
   size: BulkSize,

@@ -15,7 +15,10 @@ export interface BulkSize {
 
 const at = '2026-01-01T00:00:00.000Z';
 
-/** What an outage leaves behind: parked invoices, parked outbox messages with one receipt each, and dead letters. */
+/**
+ * Stores what an outage leaves behind: parked invoices, parked outbox messages with one receipt each, and
+ * dead letters.
+ */
 export async function seedBulk(cloud: LocalCloud, shards: number, size: BulkSize): Promise<void> {
   const container = cloud.cosmosClient.database('payonce').container('invoices');
   const parked = numbered(size.invoices, 'bulk').map((id, n) => {

@@ -4,7 +4,7 @@ import type { Charge } from '../../local/start/figures.ts';
 const mostMs = 60_000;
 
 /**
- * How long it took from each of these moments (milliseconds since the epoch) until the next charge; undefined if nothing
+ * Computes the time from each of these moments (epoch ms) until the next charge (ms); undefined if nothing
  * was charged any more. Pure.
  */
 export function pausesAfter(

@@ -233,7 +233,7 @@ interface Drained {
   evidence: Evidence;
   /** Milliseconds from the last mishap until each kind of work was finished for good; undefined if it was not. */
   drained: Map<string, number | undefined>;
-  /** What is not finished, in words. */
+  /** Unfinished work, in words. */
   open: string[];
 }
 

@@ -47,7 +47,7 @@ async function readDue(shard: string): Promise<Invoice[]> {
   return (await Array.fromAsync(pages)).flat();
 }
 
-/** What `claimBatch` needs, with the given staleness (milliseconds) and clock. */
+/** Builds the parts that `claimBatch` needs, with the given staleness (ms) and clock. */
 function parts(staleMs = claimStaleMs, by: Clock = clock) {
   const invoices = cosmosInvoiceStore(cosmos.containers.invoices, { clock: by, shards: 1 });
   return { invoices, followUps: followUpsForTests, claimStaleMs: staleMs };

@@ -24,7 +24,7 @@ function world(invoices: readonly Invoice[]) {
     },
   };
   const plan = (room: ClaimRoom) => planDue({ invoices: store, clock, room }, { shards, pageSize: 40 });
-  /** What is claimed, in order; `room` says how much may be. */
+  /** Claims what is due, and returns it in order; `room` says how much may be claimed. */
   async function claimAll(
     options: { room?: ClaimRoom; most?: number; size?: number; onPause?: () => Promise<void> } = {},
   ) {

@@ -3,22 +3,24 @@ import type { Frame } from './amqpFrames.ts';
 /** A request that a client makes with a frame. */
 export interface Asked {
   label: string;
-  /** Whether a frame from the broker answers this request, positively or negatively. */
+  /** True if a frame from the broker answers this request, positively or negatively. */
   answeredBy: (frame: Frame) => boolean;
 }
 
 /** The state of one connection, inferred from the frames seen so far. */
 export interface Links {
-  /** What a client frame asks for; undefined if it asks for nothing or continues an earlier request. */
+  /**
+   * Returns the request that a client frame makes; undefined if it makes none or continues an earlier one.
+   */
   asked(frame: Frame): Asked | undefined;
-  /** Whether a broker frame begins the delivery of a queue's message. */
+  /** Returns true if a broker frame begins the delivery of a queue's message. */
   handedOut(frame: Frame): boolean;
 }
 
 interface Link {
   name: string;
   address: string;
-  /** Whether the client is its receiver. */
+  /** True if the client is its receiver. */
   receives: boolean;
 }
 
@@ -132,7 +134,10 @@ function isQueue(address: string): boolean {
   return !address.includes('$');
 }
 
-/** Whether a disposition covers a delivery. `receives`: whether it must come from the receiver or from the sender. */
+/**
+ * True if a disposition covers a delivery. `receives`: true if it must come from the receiver, false if from
+ * the sender.
+ */
 function tells(
   disposition: Extract<Frame, { kind: 'disposition' }>,
   receives: boolean,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { mergePlan } from '../../local/cosmos/query/mergePlan.ts';
 import { describeCosmos } from './describeRequest.ts';
 
-/** What a query of the container `invoices` is called, as the app sends it and as the SDK sends it to each range. */
+/** Names a query of the container `invoices`, as the app sends it and as the SDK sends it to each range. */
 function named(query: string): (string | undefined)[] {
   const { rewrittenQuery } = mergePlan(query, new Map([['@limit', 5]]));
   return [query, rewrittenQuery].map((text) =>

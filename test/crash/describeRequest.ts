@@ -93,7 +93,7 @@ function describeBatch(operations: readonly BatchOperation[]): string {
   return `batch of ${[...new Set(operations.map(({ operationType }) => operationType))].join(', ')}`;
 }
 
-/** Whether a value is the timeline entry of this kind of change. */
+/** True if a value is the timeline entry of this kind of change. */
 function isEntry(value: unknown, what: string): boolean {
   return typeof value === 'object' && value !== null && 'what' in value && value.what === what;
 }

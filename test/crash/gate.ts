@@ -9,7 +9,7 @@ export interface CrashPoint {
   position: Position;
 }
 
-/** What the gate decides about a request: where it kills the host, if anywhere. */
+/** Decision of the gate about a request: the position in which it kills the host. Absent: it does not. */
 export interface Passage {
   cut?: Position;
 }
@@ -19,7 +19,7 @@ export interface Gate {
   pass(label: string, only?: Position): Passage;
   /** Starts counting. */
   open(): void;
-  /** How often each kind has passed, in order of first appearance. */
+  /** Returns the number of requests that have passed, by kind, in order of first appearance. */
   counts(): ReadonlyMap<string, number>;
   /** Kinds that can be cut in one position only. */
   only: ReadonlyMap<string, Position>;

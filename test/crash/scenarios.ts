@@ -25,7 +25,7 @@ export const scenarios: readonly Scenario[] = [
     occurrences: 2,
     paymentMethod: 'pm_card_local_processingSucceeds',
     async meanwhile({ cloud, invoices, run }) {
-      // What follows from a check waits in the outbox for the next sweep.
+      // The work that follows from a check waits in the outbox for the next sweep.
       if (invoices.some(({ status }) => status === 'paid')) await run('sweepOutbox');
       const waiting = invoices.filter(({ status }) => status === 'processing');
       if (waiting.length === 0) return;
@@ -48,7 +48,7 @@ export const scenarios: readonly Scenario[] = [
     env: { STRIPE_WEBHOOK_SECRETS: webhookSecret },
     paymentMethod: 'pm_card_local_processingSucceeds',
     async meanwhile({ cloud, invoices, call, run }) {
-      // What follows from an event waits in the outbox for the next sweep.
+      // The work that follows from an event waits in the outbox for the next sweep.
       if (invoices.some(({ status }) => status === 'paid')) await run('sweepOutbox');
       const waiting = invoices.filter(({ status }) => status === 'processing');
       if (waiting.length === 0) return;

@@ -32,20 +32,21 @@ export interface Scenario {
   env?: Readonly<Record<string, string>>;
   /** One for all, or one for each invoice. Default: a card that is charged at once. */
   paymentMethod?: string | readonly string[];
-  /** What is set up before each trial. */
+  /** Sets things up before each trial. */
   before?: (cloud: LocalCloud) => Promise<void>;
   /**
-   * What somebody does besides importing, and the provider besides answering: called again and again, with the host that
-   * lives, until nothing is left to do. It may be killed in the middle, so each step has to be one that may be repeated.
+   * Acts as somebody does besides importing, and as the provider does besides answering: called again and
+   * again, with the host that lives, until nothing is left to do. It may be killed in the middle, so each
+   * step has to be one that may be repeated.
    */
   meanwhile?: (world: TrialWorld) => Promise<void>;
-  /** How every invoice may end. Default: paid. */
+  /** Statuses in which an invoice may end. Default: paid. */
   ends?: readonly InvoiceStatus[];
-  /** What else has to add up in the end, in words; empty if it does. */
+  /** Checks what else has to add up in the end. Resolves with what does not, in words; empty if all does. */
   problems?: (world: TrialWorld) => Promise<string[]>;
 }
 
-/** What the steps of a scenario may look at and do. */
+/** Parts of a trial that the steps of a scenario may look at and act on. */
 export interface TrialWorld {
   cloud: LocalCloud;
   invoices: InvoiceFigure[];

@@ -225,19 +225,25 @@ describe('one write', () => {
 });
 
 describe('under random faults and competing writers', () => {
-  /** How the write knows what is its own: the versions it has read (a claim), or a state (a settlement, a mark). */
+  /**
+   * Condition on the items of a write: the versions it has read (a claim), or a state (a settlement, a mark).
+   * `withoutName`: a state, and the write cannot tell what is its own.
+   */
   type Kind = 'byVersion' | 'byState' | 'withoutName';
 
   /** `late`: no answer, and the transaction is applied only later, if it still can be. */
   type Fault = 'before' | 'after' | 'echo' | 'late' | undefined;
 
-  /** What happens at one write and the reread that follows. */
+  /** Course of one write and of the reread that follows. */
   interface Step {
     fault: Fault;
     readAway: boolean;
-    /** Whether what is late arrives before this write, and before this reread. */
+    /** True if late transactions arrive before this write, and before this reread. */
     arrives: [boolean, boolean];
-    /** What others do before the write, and before the reread: take an item, or change it without taking it. */
+    /**
+     * Changes by others before the write, and before the reread: take an item, or change it without taking
+     * it.
+     */
     rivals: [Rival[], Rival[]];
   }
   type Rival = { does: 'take' | 'touch'; item: number };

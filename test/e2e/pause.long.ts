@@ -81,7 +81,7 @@ test('three busy hosts pause within ten seconds, stay paused through a restart o
   await post(hosts[0], 'pause', { reason: 'a fire drill' });
   const holdsFrom = Date.now() + pausedWithinMs;
 
-  // What was claimed goes back: nothing grows stale while payments are paused.
+  // Claimed invoices become pending again: nothing grows stale while payments are paused.
   await until(figures, (now) => now.invoices.every(({ status }) => status !== 'claimed'), {
     withinMs: 100_000,
   });

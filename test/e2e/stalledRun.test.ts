@@ -167,7 +167,7 @@ test.skipIf(noSignals)(
     // A transaction in flight when the host stopped may carry a slightly earlier time, never a later one.
     expect(claims.filter((at) => at > stoppedAt)).toEqual([]);
     expect(claims.length).toBeLessThan(120);
-    // What the stalled run had claimed but not sent waits for the sweeper.
+    // Claims that the stalled run had not sent wait for the sweeper.
     expect(await sent()).toBe(before.sent);
 
     const settled = await until(

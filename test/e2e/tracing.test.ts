@@ -142,7 +142,8 @@ describe('a traced invoice', { timeout: 180_000 }, () => {
     const run = await fetch(`${paying.address}/api/ops/runs/${String(attributes['run.id'])}`);
     expect(await run.json()).toMatchObject({ traceId });
 
-    // What the docs promise of the attributes, and of the alerts: the host alone reports requests.
+    // Checks the promises of the docs about the attributes, and about the alerts: the host alone reports
+    // requests.
     const text = traceTree(traces.spans, traceId);
     expect(text).not.toMatch(/cus-|1999|pm_card/);
     expect(traces.spans.filter(({ kind }) => ![1, 4].includes(kind))).toEqual([]);

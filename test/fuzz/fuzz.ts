@@ -9,7 +9,7 @@ import { seededRandom } from '../support/seededRandom.ts';
 import { type OddRequest, oddRequests, type Row } from './oddRequests.ts';
 
 export interface FuzzResult {
-  /** How many answers had each status. */
+  /** Number of answers by status. */
   statuses: ReadonlyMap<number, number>;
   /** Valid rows that were sent in imports. */
   rows: number;
@@ -55,7 +55,9 @@ export async function fuzz(
     if (status >= 500 && status !== notImplemented)
       problems.push(`${status}: ${what}: ${text.slice(0, 200)}`);
     const isImport = request.rows.length > 0;
-    if (isImport && status !== 200)
+    if (request.isBroken === true && status !== 400)
+      problems.push(`${status} for an import that is no JSON: ${what}: ${text.slice(0, 300)}`);
+    else if (isImport && request.isBroken !== true && status !== 200)
       problems.push(`${status} for an import with good rows: ${what}: ${text.slice(0, 300)}`);
     if (text.length > mostAnswerBytes && !request.path.startsWith('ops/invoices.csv'))
       problems.push(`an answer of ${text.length} characters: ${what}`);

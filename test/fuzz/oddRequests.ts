@@ -6,8 +6,10 @@ type Random = ReturnType<typeof seededRandom>;
 export interface OddRequest extends Route {
   headers: Record<string, string>;
   body?: string | Buffer;
-  /** Valid rows of an import, which must be stored as they are. */
+  /** Valid rows of an import, which must be stored as they are: none behind a place where the body is no JSON. */
   rows: readonly Row[];
+  /** The import must be answered with 400: its body is no JSON. */
+  isBroken?: boolean;
   /** The sender breaks the connection so long after the beginning of a chunked body (ms), and waits for no answer. */
   leavesAfterMs?: number;
 }
@@ -21,6 +23,9 @@ export interface Row {
   dueAt: string;
   description: string;
 }
+
+/** An element of an array that ends its reading. */
+const noJson = '{"id":}';
 
 const oddTexts = [
   [
@@ -198,7 +203,7 @@ export function oddRequests({
     }
   }
 
-  function anImport(): Pick<OddRequest, 'body' | 'headers' | 'rows'> {
+  function anImport(): Pick<OddRequest, 'body' | 'headers' | 'rows' | 'isBroken'> {
     const rows = Array.from({ length: random.between(0, 5) }, row);
     const asCsv = chance(0.5);
     const parts = rows.map((each) => (asCsv ? csvLine(each) : JSON.stringify(each)));
@@ -210,7 +215,11 @@ export function oddRequests({
     const text = asCsv
       ? [header, ...parts].map((line) => line + random.pick(ends)).join('')
       : `[${parts.join()}]`;
-    return { rows, body: text, headers: { 'content-type': asCsv ? 'text/csv' : 'application/json' } };
+    const headers = { 'content-type': asCsv ? 'text/csv' : 'application/json' };
+    const brokenAt = parts.indexOf(noJson);
+    if (brokenAt === -1) return { rows, body: text, headers };
+    const before = rows.filter((each) => parts.indexOf(JSON.stringify(each)) < brokenAt);
+    return { rows: before, isBroken: true, body: text, headers };
   }
 
   function row(): Row {
@@ -241,7 +250,7 @@ export function oddRequests({
       '{}',
       '7',
       'null',
-      '{"id":}',
+      noJson,
       '[[[]]]',
       `${'['.repeat(5_000)}${']'.repeat(5_000)}`,
       JSON.stringify(object(3)),

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 export const project = fileURLToPath(new URL('../../', import.meta.url));
 export const vitest = join(project, 'node_modules/vitest/vitest.mjs');
-/** What a test run needs, apart from `node_modules`, which is linked. */
+/** Parts of the project that a test run needs, apart from `node_modules`, which is linked. */
 const parts = [
   'src',
   'test',

@@ -124,7 +124,7 @@ async function misfits(copy: string): Promise<Map<Guard, string>> {
   return found;
 }
 
-/** What the type checker says of the project with these guards switched off. */
+/** Runs the type checker on the project with these guards switched off, and returns its errors. */
 async function problemsOf(copy: string, some: readonly Guard[]): Promise<string[]> {
   const changed = edited(sources, some);
   for (const { file, text } of changed) await writeFile(join(copy, file), text);

@@ -15,7 +15,7 @@ export const azdProject = z.object({
 });
 export type AzdProject = z.infer<typeof azdProject>;
 
-/** What azd does itself with a Node service before the hook `prepackage` and after it. */
+/** Commands that azd itself runs for a Node service before the hook `prepackage` and after it. */
 const restore = 'npm install';
 const build = 'npm run build';
 

@@ -17,7 +17,7 @@ const oldest = (since: 'claim' | 'due', ms: number, ago?: number) =>
   report(metric.invoiceOverdueOldestMs, ms, { since }, ago);
 const paid = (count: number) => report(metric.paymentOutcome, count, { outcome: 'succeeded' });
 
-/** Whether an alert's query yields a row, given these reports in a time in which nothing else is wrong. */
+/** True if an alert's query yields a row, given these reports in a time in which nothing else is wrong. */
 const fires = (name: string, reports: readonly Report[]) =>
   [...firing(rules, reports, now).keys()].includes(name);
 

@@ -9,14 +9,14 @@ import { readInfra } from './bicep/readBicep.ts';
 import { root } from './sources.ts';
 
 /*
- * What has made first deployments of such templates fail. Each of these compiles, and each passes what-if: only the
- * service refuses it.
+ * Mistakes that have made first deployments of such templates fail. Each of them compiles, and each passes
+ * what-if: only the service refuses it.
  */
 
 const main = readInfra('main.bicep');
 const cosmos = readInfra('modules/cosmos.bicep');
 
-/** Whether a resource loop is deployed one element after the other. */
+/** True if a resource loop is deployed one element after the other. */
 function oneAtATime(module: string, resource: string): boolean {
   return readInfra(module).root.text.includes(`\n@batchSize(1)\nresource ${resource} `);
 }

@@ -95,7 +95,10 @@ describe('names', () => {
 
 describe('functions that infra/ names are registered under those names', () => {
   const { text } = readInfra('modules/functionApp.bicep').root;
-  /** What is passed to `app` and `df.app`; the names of HTTP calls are in their table. */
+  /**
+   * Arguments of the calls of `app` and `df.app`, each with its name; the names of HTTP calls are in their
+   * table.
+   */
   const triggers = [...sources]
     .filter(([path]) => path.startsWith('functions/'))
     .flatMap(([, source]) => source.split(/\bapp\.\w+\(/).slice(1))

@@ -18,7 +18,7 @@ const role = z
   })
   .parse(JSON.parse(definition));
 
-/** Whether a pattern matches an action; `*` matches any text. Azure ignores case. */
+/** True if a pattern matches an action; `*` matches any text. Azure ignores case. */
 function fits(pattern: string, action: string): boolean {
   const text = pattern.replace(/[.]/g, String.raw`\.`).replaceAll('*', '.*');
   return new RegExp(`^${text}$`, 'i').test(action);

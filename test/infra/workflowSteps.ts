@@ -29,7 +29,7 @@ export interface JobRun {
   called: Called[];
   /** The step that failed, and what it said; the steps after it did not run. */
   failed?: { step: string; output: string };
-  /** What the steps have written for later ones. */
+  /** Outputs that the steps have written for later ones. */
   outputs: Record<string, Record<string, string>>;
 }
 

@@ -13,9 +13,9 @@ const run = promisify(execFile);
 /** The packed library. */
 export interface PackedLibrary extends AsyncDisposable {
   tarball: string;
-  /** What the tarball holds. */
+  /** Folder with the content of the tarball. */
   folder: string;
-  /** What the script printed. */
+  /** Output of the script. */
   printed: string;
 }
 

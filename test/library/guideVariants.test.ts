@@ -177,7 +177,7 @@ function write(
   const files = [...readPage(`docs/guides/${page}.md`).files].map(([file, code]): [string, string] => {
     const uses = basename(file) === program;
     const own = code.replaceAll(
-      /'(letters|shop|clinics|nightly-report|send-reminders|sweep-outbox|customer-1)'/g,
+      /'(letters|post|shop|clinics|nightly-report|send-reminders|sweep-outbox|customer-1)'/g,
       `'$1-${page}-${name}'`,
     );
     const there = uses ? onStore(own, imports, store) : own;

@@ -13,7 +13,7 @@ export function readSubpaths(path: string): Listed[] {
   return [...rows].map(([, subpath = '', client]) => ({ subpath: `.${subpath}`, client }));
 }
 
-/** What a program prints, by the comments at the ends of its lines: `console.log(1); // → 1`. */
+/** Collects the output of a program from the comments at the ends of its lines: `console.log(1); // → 1`. */
 export function expectedOutput(code: string): string {
   return [...code.matchAll(/\/\/ → (.+)$/gm)].map(([, line]) => line).join('\n');
 }
@@ -34,7 +34,10 @@ export interface Shown {
   output: string;
 }
 
-/** What a page of the documentation asks its reader to install, to write and to run. */
+/**
+ * Packages, files and commands that a page of the documentation asks its reader to install, to write and to
+ * run.
+ */
 export interface Page {
   /** Packages besides payonce itself. */
   packages: readonly string[];

@@ -28,9 +28,9 @@ export interface StoredDocument {
 }
 
 /**
- * What goes wrong with a transaction. `before`, `after`: the answer is lost before or after it was applied. `echo`: the
- * answer is lost after it was applied, and the client sends it again and gets the second answer. `denied`: the store
- * refuses the app.
+ * Fault of a transaction. `before`, `after`: the answer is lost before or after it was applied. `echo`: the
+ * answer is lost after it was applied, and the client sends it again and gets the second answer. `denied`:
+ * the store refuses the app.
  */
 export type TransactionFault = 'before' | 'after' | 'echo' | 'denied';
 
@@ -57,7 +57,7 @@ export interface MemoryDocuments extends DocumentStore {
     partition?: string,
     kind?: DocumentKind,
   ): Promise<StoredDocument[]>;
-  /** How many documents match. @throws {StoreAway} */
+  /** Counts the documents that match. @throws {StoreAway} */
   count(matches: (document: StoredDocument) => boolean, kind: DocumentKind): Promise<number>;
 }
 

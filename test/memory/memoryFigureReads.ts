@@ -3,7 +3,7 @@ import type { FigureReads } from '../../src/invoice/figures/invoiceFigures.ts';
 import { isInvoice } from '../../src/invoice/invoice.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 
-/** What the figures ask of a store in memory. */
+/** Implements `FigureReads` on a store in memory. */
 export function memoryFigureReads(documents: MemoryDocuments): FigureReads {
   return {
     standing: () => documents.query(({ id }) => id === standingId),

@@ -2,7 +2,7 @@ import { type PauseOrder, type PauseStore, pauseSchema } from '../../src/pacing/
 import { copyOf } from './memoryDocuments.ts';
 
 export interface MemoryPauseStore extends PauseStore {
-  /** How often it was read. */
+  /** Number of reads. */
   readonly reads: number;
 }
 

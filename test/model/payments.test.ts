@@ -144,7 +144,9 @@ async function drain(world: World): Promise<void> {
   throw new Error('it never comes to rest');
 }
 
-/** How often each final state was reached: unless the runs reach all of them, they prove nothing. */
+/**
+ * Number of times that each final state was reached: unless the runs reach all of them, they prove nothing.
+ */
 const ends = new Map<string, number>();
 
 test('whatever dies, comes twice, late or never: one charge at most, paid means charged, money is conserved', async () => {

@@ -55,7 +55,7 @@ interface LookUp {
   keyNumber: number;
 }
 
-/** What the network or the card does with one call. */
+/** Fate of one call, by the network or the card. */
 export type Fate =
   | 'answered'
   /** Never arrived. */

@@ -4,7 +4,7 @@ import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 import { aClaimedInvoice } from '../support/anInvoice.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
 
-/** What the provider answers in a test, by invoice or by payment. */
+/** Answers of the provider in a test, by invoice. */
 const found = new Map<string, Awaited<ReturnType<PaymentProvider['find']>>>();
 const provider: Partial<PaymentProvider> = {
   find: async ({ invoiceId }) => found.get(invoiceId) ?? { kind: 'notFound' },

@@ -18,7 +18,7 @@ export interface FleetOptions {
   ceiling?: number;
   latencyMs: number;
   instances: number;
-  /** How far the clock of each instance is off, at most, in milliseconds. */
+  /** Maximum clock skew of each instance (ms). Absent: none. */
   skewMs?: number;
   storeMs?: number;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newSchedule, type PaceStore } from '../../src/pacing/schedule.ts';
 
-/** How a store of schedules behaves. `open` gives an empty one. */
+/** Tests the behaviour of a store of schedules. `open` gives an empty one. */
 export function paceStoreContract(open: () => Promise<PaceStore>): void {
   const now = 1_700_000_000_000.25;
   const first = newSchedule(25, now);

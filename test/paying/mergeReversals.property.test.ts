@@ -23,7 +23,7 @@ const refundPaths = [
 ] as const;
 const disputePaths = [['open'], ['open', 'won'], ['open', 'lost'], ['lost']] as const;
 
-/** What a provider goes through with one payment; amounts repeat, and ours are among those of others. */
+/** Histories of one payment at its provider; amounts repeat, and ours are among those of others. */
 const histories = fc.record({
   refunds: fc.array(
     fc.record({
@@ -127,7 +127,7 @@ test('every refund of the provider is recorded once, with its own amount, and th
       expect(after?.refundedMinor ?? 0).toBe(gone.reduce((sum, { amountMinor }) => sum + amountMinor, 0));
       const disputed = last.disputes.filter(({ status }) => status !== 'won');
       expect(after?.disputedMinor ?? 0).toBe(disputed.length * 400);
-      // What only the request knows stays.
+      // Fields that only the request knows stay.
       for (const { id, by, reason } of requestedOf(history)?.refunds ?? []) {
         expect(refunds.find((one) => one.id === id)).toMatchObject({ by, reason });
       }

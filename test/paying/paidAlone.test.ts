@@ -53,7 +53,7 @@ async function suspect(): Promise<{
   return { batch, read, shard, id };
 }
 
-/** What a run does with it once it is due, or its claim stale. */
+/** Decides what a run does with it once it is due, or its claim stale. */
 function next(invoice: Invoice) {
   return decideClaim(invoice, '2036-01-01T00:00:00.000Z');
 }

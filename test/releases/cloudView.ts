@@ -13,7 +13,7 @@ const longAgo = '2025-01-01T00:00:00.000Z';
 
 export type CloudView = ReturnType<typeof viewOf>;
 
-/** What the cloud shows of invoices, by the prefix of their ids, and of messages. */
+/** Reads the state of invoices in the cloud, by the prefix of their ids, and that of messages. */
 export function viewOf(cloud: LocalCloud) {
   const figures = () => readFigures({ cosmos: cloud.cosmosClient, payments: cloud.payments });
 
@@ -21,12 +21,12 @@ export function viewOf(cloud: LocalCloud) {
     return (await figures()).invoices.filter(({ id }) => id.startsWith(`${prefix}-`));
   }
 
-  /** How many of the invoices have each status that occurs. */
+  /** Counts the invoices of each status that occurs. */
   async function statusesOf(prefix: string): Promise<Record<string, number>> {
     return countsOf((await invoicesOf(prefix)).map(({ status }) => status));
   }
 
-  /** How many of the invoices each instance has settled as paid. */
+  /** Counts the invoices that each instance has settled as paid. */
   async function paidBy(prefix: string): Promise<Record<string, number>> {
     const entries = (await invoicesOf(prefix)).flatMap(({ timeline }) => timeline);
     return countsOf(entries.filter(({ what }) => what === 'paid').map(({ by }) => by));

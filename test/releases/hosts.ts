@@ -43,7 +43,7 @@ export async function run(host: HostProcess, name: string): Promise<void> {
   );
 }
 
-/** How often a function has ended, well or not. */
+/** Counts the executions of a function that have ended, well or not. */
 export function executionsOf({ lines }: HostProcess, name: string): number {
   return lines.filter((line) => line.includes(` ${name} `) && line.includes(' executed (')).length;
 }

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { unzipSync } from 'fflate';
@@ -53,7 +53,8 @@ function linkDependencies(app: string): void {
 export function without(app: string, functions: readonly string[]): string {
   const copy = `${app}-without-${functions.join('-')}`;
   cpSync(app, copy, { recursive: true, verbatimSymlinks: true });
-  for (const name of functions) rmSync(join(copy, 'dist', 'src', 'functions', `${name}.js`));
+  for (const name of functions)
+    edit(copy, 'dist/src/functions/queues.js', new RegExp(`app\\.\\w+\\('${name}',`), `void ('${name}',`);
   return copy;
 }
 

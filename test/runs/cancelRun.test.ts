@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => cosmos[Symbol.asyncDispose]());
 
-/** What runs and their cancellation need, in this world. */
+/** Builds the parts that runs and their cancellation need, in this world. */
 function partsOf({ locks, clock, telemetry }: VirtualLocks) {
   return { locks, runs, instance: anInstance({ clock, telemetry }) };
 }

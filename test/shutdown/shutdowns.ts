@@ -19,27 +19,27 @@ const importEveryMs = 1_000;
 
 /** From SIGTERM until the worker has ended at the latest, in milliseconds. */
 const stopMs = 15_000;
-/** What a busy machine may add to a delay, in milliseconds. */
+/** Time that a busy machine may add to a delay (ms). */
 const slackMs = 20_000;
-/** How long a batch may be held up that a stopping host had: until its lock ends, and then until it is paid. */
+/** Maximum delay of a batch that a stopping host had (ms): until its lock ends, and then until it is paid. */
 export const longestDelayMs = stopMs + messageLockMs + slackMs;
-/** How long a manual run may stand still because its host has ended, in milliseconds. */
+/** Time that a manual run may stand still because its host has ended (ms). */
 const longestStandstillMs = 90_000 + stopMs;
 
 /**
- * How long a queue message stays hidden whose host died with it, in milliseconds: the host renews this while the function runs
- * (`visibilityTimeout` of Microsoft.Azure.WebJobs.Host.Queues.Listeners.QueueListener).
+ * Time that a queue message stays hidden once its host is killed (ms): the host renews this while the
+ * function runs (`visibilityTimeout` of Microsoft.Azure.WebJobs.Host.Queues.Listeners.QueueListener).
  */
 const hiddenMs = 600_000;
 
 export interface ShutdownOptions {
   invoices: number;
-  /** How long it takes to import them, in milliseconds. */
+  /** Duration of their import (ms). */
   durationMs: number;
   hosts: number;
-  /** How many hosts get SIGTERM, at random moments of that time. Each is replaced at once. */
+  /** Number of hosts that are stopped, at random moments of that time. Each is replaced at once. */
   terminations: number;
-  /** How many of them die without a word instead (SIGKILL). Default: none. */
+  /** Number of those that are killed (SIGKILL); the others get SIGTERM. Default: none. */
   kills?: number;
   random: SeededRandom;
   say?: (line: string) => void;
@@ -47,7 +47,7 @@ export interface ShutdownOptions {
 
 export interface ShutdownReport {
   evidence: Evidence;
-  /** What is wrong, in words. */
+  /** Faults that were found, in words. */
   problems: string[];
   /** From import to payment, in milliseconds, ascending. */
   delays: number[];

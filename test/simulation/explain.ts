@@ -24,7 +24,10 @@ export function explain({ plan, violation, history }: Simulated): string[] {
   ].map((line) => line.trimEnd());
 }
 
-/** What names the invoice, its batches or its payments, and what happens to hosts meanwhile. */
+/**
+ * Picks the lines that name the invoice, its batches or its payments, and those of faults and of hosts that
+ * crash, stop or stall.
+ */
 function about(invoiceId: string, lines: readonly string[]): string[] {
   const own = new RegExp(`\\b${invoiceId}(?![0-9])`);
   const names = new Set<string>();

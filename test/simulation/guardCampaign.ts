@@ -37,7 +37,7 @@ async function withoutFault(): Promise<ReadonlyMap<number, string>> {
   return new Map(results.flatMap(({ schedules }) => schedules.map(({ seed, hash }) => [seed, hash])));
 }
 
-/** What the simulation says of the fault, and whether it noticed. */
+/** Runs the schedules with the fault. Returns the finding in words, and whether the fault was found. */
 async function verdictOn({ name }: Sabotage): Promise<{ found: boolean; says: string }> {
   const results = await runSchedules({ ...shape, sabotage: name, onViolation: values.all ? 'goOn' : 'stop' });
   const done = results.flatMap(({ schedules }) => schedules);

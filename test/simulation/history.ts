@@ -1,4 +1,6 @@
-/** What has happened, as a hash that is the same for the same history, and in words if somebody wants to read it. */
+/**
+ * Record of all steps: a hash that is the same for the same history, and the steps in words if they are kept.
+ */
 export interface History {
   /** `who` acts; `what` in words. */
   note(at: number, who: string, what: string): void;

@@ -1,4 +1,4 @@
-/** What a campaign and the processes that run its schedules tell each other. */
+/** Messages between a campaign and the processes that run its schedules. */
 import { z } from 'zod';
 
 /** Seeds to run, or a plan that is kept (kept/), and how. */
@@ -29,7 +29,7 @@ export const resultSchema = z.object({
       violation: z.object({ invariant: z.string(), what: z.string() }).optional(),
     }),
   ),
-  /** How often each fault met the app. */
+  /** Number of times that each fault met the app. */
   met: z.record(z.string(), z.int()),
   cpuMs: z.number(),
   explanation: z.array(z.string()).optional(),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Fault } from './plan/faults.ts';
 import { planOf } from './plan/planOf.ts';
 
-/** What people do, and what becomes of payments: it may come days after all else. */
+/** Actions of people and outcomes of payments: they may come days after all else. */
 const mayComeLater: ReadonlySet<Fault['kind']> = new Set([
   'operator',
   'caller',

@@ -3,7 +3,7 @@ import { longRegressions } from './kept/regressions.ts';
 import type { Order } from './orders.ts';
 import { answerOf, startWorker } from './schedules.ts';
 
-/** What the plan of this name violates: in the app as it is, or with a guard switched off. */
+/** Returns the violation in the plan of this name: in the app as it is, or with a guard switched off. */
 async function violationOf(kept: string, sabotage?: string) {
   const worker = startWorker(sabotage === undefined ? {} : { sabotage });
   const order: Order = { from: 0, count: 1, strict: false, onViolation: 'goOn', kept };

@@ -26,7 +26,7 @@ export interface Simulated {
   plan: Plan;
   violation: Violation | undefined;
   history: History;
-  /** How often each kind of fault occurred. */
+  /** Number of times that each kind of fault occurred. */
   met: ReadonlyMap<string, number>;
   counters: ReadonlyMap<string, number>;
   /** Simulated milliseconds until nothing was left to do. */

@@ -1,4 +1,4 @@
-/** What must agree between the invoices and the provider's ledger, to the minor unit. */
+/** Checks that the invoices and the provider's ledger agree, to the minor unit. */
 import type Stripe from 'stripe';
 import { z } from 'zod';
 import { type Invoice, invoiceSchema } from '../../src/invoice/invoice.ts';
@@ -38,7 +38,7 @@ export async function readLedger(stripe: Stripe): Promise<StormLedger> {
   };
 }
 
-/** What is still under way. */
+/** Lists what is not settled yet, in words. */
 export function unsettled(stored: readonly Invoice[], now = new Date().toISOString()): string[] {
   return stored.flatMap(({ id, status, actionableAt, reversals }) => {
     if (status === 'claimed' || (status === 'pending' && (actionableAt ?? '') <= now))

@@ -18,7 +18,7 @@ const alertList = z.array(
 );
 export type AlertRule = z.infer<typeof alertList>[number];
 
-/** What the parameters of infra/ are unless they are given. */
+/** Default values of the parameters of infra/. */
 const defaults = {
   invoiceIntervalSeconds: 300,
   shardGroups: 4,

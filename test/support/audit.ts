@@ -59,7 +59,7 @@ export async function gatherEvidence(cloud: LocalCloud, prefix = ''): Promise<Ev
   };
 }
 
-/** How much of each kind of work is unfinished; all 0 when there is nothing left to do. Pure. */
+/** Counts the unfinished pieces of each kind of work; all 0 when there is nothing left to do. Pure. */
 export function openWork(evidence: Evidence, now: number) {
   const { invoices, receipts, outbox, paymentCommands, workItems } = evidence;
   const paid = invoices.filter(({ status }) => status === 'paid').length;
@@ -76,7 +76,7 @@ export function openWork(evidence: Evidence, now: number) {
   };
 }
 
-/** What is unfinished, in words; empty when there is nothing left to do. Pure. */
+/** Lists unfinished work, in words; empty when there is nothing left to do. Pure. */
 export function unfinished(evidence: Evidence, now: number): string[] {
   return Object.entries(openWork(evidence, now)).flatMap(([kind, open]) =>
     open > 0 ? [`${kind}: ${open} not done`] : [],

@@ -6,7 +6,7 @@ import type { longPayments } from './longPayments.ts';
 
 type LongPayments = Awaited<ReturnType<typeof longPayments>>;
 
-/** What a person does to the invoices of a world whose payments take days. */
+/** Actions of a person on the invoices of a world whose payments take days. */
 export function correctedInvoices(app: LongPayments) {
   const { parts, world, provider, clock } = app;
   const actor = 'ada';

@@ -5,7 +5,7 @@ import { emptyProvider } from './emptyProvider.ts';
 import { followUpsForTests, hastyClock } from './payingWorld.ts';
 import { unpaced } from './unpaced.ts';
 
-/** What a correction works with. By default nothing was ever paid. */
+/** Builds the parts of a correction. By default nothing was ever paid. */
 export function correctionParts({
   invoices,
   provider = {},

@@ -11,7 +11,7 @@ import { deviates, official, officialAddresses } from './officialEmulators.ts';
 import { type PayonceCosmos, payonceCosmos } from './payonceCosmos.ts';
 import type { StoreSubject, Stores } from './storeSubject.ts';
 
-/** What the contract suites call it. */
+/** Name of the Cosmos under test, in the titles of the contract suites. */
 export const cosmosName = official ? 'the official Cosmos DB emulator' : 'the Cosmos stand-in';
 
 /**

@@ -1,7 +1,7 @@
 import type { LockStore } from '../../src/locking/index.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 
-/** What happens to one request on its way. */
+/** Fault of one request in flight. */
 export type Fault =
   | { kind: 'none' }
   /** Nothing is applied and nothing comes back. */

@@ -7,7 +7,10 @@ const main = fileURLToPath(new URL('../../local/functionsHost/main.ts', import.m
 /** Keeps a host away from the settings of a local cloud that runs alongside the tests. */
 export const noSettings = fileURLToPath(new URL('noSettings.env', import.meta.url));
 
-/** What a process of the tests has from its parent: where programs are, and where Node keeps compiled code. */
+/**
+ * The environment that a process of the tests has from its parent: where programs are, and where Node keeps
+ * compiled code.
+ */
 export function surroundings(): NodeJS.ProcessEnv {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   return { PATH, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }) };

@@ -28,7 +28,7 @@ export interface ReadBody {
   problem?: Problem;
 }
 
-/** What is in a body, by way of the import itself; its store takes every invoice at the end. */
+/** Reads a body by way of the import itself; its store takes every invoice at the end. */
 export async function readBody(
   body: Uint8Array | string,
   type: string,

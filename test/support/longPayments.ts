@@ -80,7 +80,7 @@ export async function longPayments({ searchLagMs = 60_000 }: { searchLagMs?: num
             .pay(batch);
           return stored();
         },
-        /** What follows, by stage. */
+        /** Lists the work items that follow: the type of a notification, otherwise the stage. */
         ordered: async (): Promise<string[]> => {
           const messages = await world.workItemMessages(shard);
           return messages.flatMap(({ body }) =>

@@ -3,7 +3,7 @@ import type { BrokerClock } from '../../local/serviceBus/clock.ts';
 export interface ManualBrokerClock extends BrokerClock {
   /** Advances time and runs the timers that fall due, in order. */
   advance(ms: number): void;
-  /** How many timers are pending. */
+  /** Number of pending timers. */
   timers(): number;
 }
 

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { Deviation, Skippable } from '../../src/testing/documents/subject.ts';
 
-/** Whether contract tests run against the emulators in compose.yaml instead of the stand-ins. */
+/** True if contract tests run against the emulators in compose.yaml instead of the stand-ins. */
 export const official = process.env.PAYONCE_TEST_CLOUD === 'official';
 
 const emulatorIssues = 'https://github.com/Azure/azure-cosmos-db-emulator-docker/issues';
-/** What the official Cosmos DB emulator is known or reported to get wrong, each with the number of its issue there. */
+/** Known or reported errors of the official Cosmos DB emulator, each with the number of its issue there. */
 const issueOf: Record<Deviation, number> = {
   conditions: 232,
   staleVersions: 302,

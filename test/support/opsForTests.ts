@@ -46,7 +46,7 @@ export interface Call {
 
 interface OpsOptions {
   shardsOfDeployment?: number;
-  /** What the payment provider answers. Default: it has no payment, and nothing to cancel. */
+  /** Answers of the payment provider. Default: it has no payment, and nothing to cancel. */
   provider?: Partial<PaymentProvider>;
 }
 

@@ -130,7 +130,7 @@ export async function outageWorld(factor: number, env: Record<string, string> = 
       const found = await Promise.all(ids.map((id) => invoices.find(id)));
       return found.map((invoice) => invoice?.status ?? 'missing');
     },
-    /** How often each invoice was charged. */
+    /** Counts the charges of each invoice. One without a charge is missing. */
     async charges(): Promise<Map<string, number>> {
       const response = await fetch(`${cloud.payments}/_local/charges`);
       const rows = (await response.json()) as { invoiceId: string }[];
@@ -140,7 +140,7 @@ export async function outageWorld(factor: number, env: Record<string, string> = 
       const names = await Array.fromAsync(receipts.listBlobsFlat(), ({ name }) => name);
       return names.map((name) => name.split('/')[0] ?? '');
     },
-    /** What waits for a person. */
+    /** Counts what waits for a person. */
     async parked(): Promise<{ invoices: number; messages: number; poison: number }> {
       return {
         invoices: await invoices.parkedCount(),
@@ -169,7 +169,10 @@ function hastily(cloud: Cloud, factor: number): Cloud {
   };
 }
 
-/** What the Functions host does: timers and queues call the app, and a failure is logged and followed by the next call. */
+/**
+ * Acts as the Functions host: timers and queues call the app, and a failure is logged and followed by the
+ * next call.
+ */
 function startTriggers(
   app: App,
   cloud: LocalCloud,

@@ -57,7 +57,7 @@ export interface LedgerRow {
   idempotencyKey: string;
 }
 
-/** How a test claims. */
+/** Options of a test's claims. */
 export interface ClaimOptions {
   run?: ClaimingRun;
   /** Negative: the claims are stale from the start. */
@@ -182,7 +182,10 @@ export async function payingWorld() {
       return resources;
     },
 
-    /** What a consumer works with, and the messages it passed on. */
+    /**
+     * Builds a consumer: its parts and policy, the messages that it passed on, and the function that pays a
+     * batch.
+     */
     consumer(
       changes: Partial<
         Omit<PayingParts, 'provider'> &

@@ -9,7 +9,7 @@ export type HolderMessage =
   | { kind: 'step' }
   | { kind: 'refused'; reason: LostReason; signalled: boolean };
 
-/** What the process holds, and where. */
+/** The lock that a process acquires: its store, lease time, key and holder. */
 export interface Holding {
   store: StoreAddress;
   leaseMs: number;

@@ -6,7 +6,7 @@ import type { OpenOutbox } from '../../src/testing/outbox/world.ts';
 
 /** One implementation of the stores for invoices and the outbox, as the contract suites need it. */
 export interface StoreSubject extends DocumentsSubject<OpenStore> {
-  /** Whether this is the official Cosmos DB emulator, whose known deviations are skipped. */
+  /** True if this is the official Cosmos DB emulator, whose known deviations are skipped. */
   readonly onEmulator: boolean;
 }
 

@@ -33,7 +33,7 @@ afterEach(async () => {
 interface Client extends Disposable {
   socket: Socket;
   answers: string[];
-  /** How the connection ended, if it did. */
+  /** End of the connection: `end`, or the error's code or message. Undefined while it is open. */
   over: () => string | undefined;
 }
 

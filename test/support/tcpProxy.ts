@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Fault } from './faultyLockStore.ts';
 
 /**
- * What happens to the bytes of every connection, named as in `faultyLockStore`:
+ * Fate of the bytes of every connection, named as in `faultyLockStore`:
  * - `blackHole`: they are dropped. A connection that has lost bytes stays silent to its end, even after the fault;
  *   one that was idle works again.
- * - `hold`: they wait, in both directions, until the fault changes. So behaves a frozen server.
+ * - `hold`: they wait, in both directions, until the fault changes, as with a frozen server.
  * - `delay`: what the client sends arrives `ms` later.
  * - `slowSuccess`: what the server sends arrives `ms` later.
  * - `resetBefore`: the connection is reset at the first byte that the client sends, before it is passed on.
@@ -21,7 +21,7 @@ export interface TcpProxy extends AsyncDisposable {
   fault: (fault: TcpFault) => void;
   /** Resets every connection, once. New ones are accepted. */
   resetNow: () => void;
-  /** How many clients are connected. */
+  /** Number of connected clients. */
   connections: () => number;
 }
 
@@ -75,7 +75,7 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
     });
   }
 
-  /** Whether what an end sends now reaches the other. Resolves when it does. */
+  /** True if what an end sends now reaches the other. Resolves when it does. */
   async function survives(pair: Pair, sender: 'client' | 'server'): Promise<boolean> {
     while (current.kind === 'hold') await changed.promise;
     const fault = current;

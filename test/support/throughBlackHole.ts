@@ -5,7 +5,7 @@ export interface BlackHole extends AsyncDisposable {
   connectionString: string;
   /** From now on, swallow every request without a response (true), or forward them again (false). */
   swallow(everything: boolean): void;
-  /** How many requests were swallowed. */
+  /** Number of requests that were swallowed. */
   swallowed(): number;
 }
 

@@ -16,7 +16,7 @@ export interface VirtualClock extends Clock {
    * sleeper.
    */
   stall(ms: number): void;
-  /** How many are asleep now. */
+  /** Number of sleepers now. */
   sleepers(): number;
 }
 

@@ -12,7 +12,7 @@ import { memoryEffects } from '../memory/memoryEffects.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
-/** What the tries of a work item come to, one after the other; then it succeeds, unless it never does. */
+/** A work item: the outcomes of its tries, one after the other; then it succeeds, unless it is hopeless. */
 const anItem = fc.record({
   stage: fc.constantFrom('stamp', 'ring'),
   tries: fc.array(fc.constantFrom('notNow' as const, 'bug' as const), { maxLength: 3 }),

@@ -38,7 +38,7 @@ export function readToken(token: string, query: string): Position {
   return { given: n, from: a === undefined ? { skip: s ?? n } : { after: a } };
 }
 
-/** Whether rows of this select have a place that stays valid from one statement to the next. */
+/** True if rows of this select have a place that stays valid from one statement to the next. */
 export function hasPlaces(select: CompiledSelect): boolean {
   return select.readsItems && select.groups.length === 0 && !select.aggregated;
 }

@@ -57,8 +57,9 @@ export const nothingToMerge: QueryInfo = {
 };
 
 /**
- * Whether the answers of several ranges have to be merged. The service's gateway answers all other queries by itself, range
- * after range (https://learn.microsoft.com/rest/api/cosmos-db/querying-cosmosdb-resources-using-the-rest-api#queries-that-cannot-be-served-by-gateway).
+ * True if the answers of several ranges have to be merged. The service's gateway answers all other queries by
+ * itself, range after range
+ * (https://learn.microsoft.com/rest/api/cosmos-db/querying-cosmosdb-resources-using-the-rest-api#queries-that-cannot-be-served-by-gateway).
  *
  * @throws {BadQuery}
  * @throws {UnsupportedQuery} for a subquery that each range would answer by itself

@@ -6,8 +6,8 @@ import { UnsupportedQuery } from './errors.ts';
 import { printExpression } from './print.ts';
 
 /*
- * What each of several partition key ranges contributes to the aggregates of a query, in the form in which the client adds it
- * up (queryExecutionContext/Aggregators/ in @azure/cosmos 4.10).
+ * Each partition key range's part of the aggregates of a query that spans several, in the form in which the
+ * client adds it up (queryExecutionContext/Aggregators/ in @azure/cosmos 4.10).
  */
 
 /** Names of the aggregates in a plan. */
@@ -70,7 +70,7 @@ function aggregateOf(of: Expression): string | undefined {
   return of.kind === 'call' && isAggregate(of.name) ? aggregateTypes[of.name.toUpperCase()] : undefined;
 }
 
-/** What each range contributes to an aggregate. */
+/** Prints the expression by which each range computes its part of an aggregate. */
 function partialOf(of: Expression): string {
   if (of.kind !== 'call') return refuse('an expression over aggregates');
   const args = of.args.map(printExpression).join(', ');

@@ -53,7 +53,7 @@ export function printObject(fields: readonly { name: string; value: Expression }
   return `{${members.join(', ')}}`;
 }
 
-/** What makes a query when its parts stand behind each other. Absent parts are empty. */
+/** Joins the parts of a query with spaces. Absent parts are empty. */
 export function joinParts(parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join(' ');
 }

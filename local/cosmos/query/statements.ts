@@ -29,7 +29,7 @@ export type QuerySource = {
   range?: number | undefined;
   /** Set for a table of one row, where an index costs more per write than it saves. */
   unindexed?: boolean;
-  /** Whether the container's indexes have a property, as names. Absent: they have all. */
+  /** True if the container's indexes cover a property, given as names. Absent: they cover every property. */
   isIndexed?: (path: readonly string[]) => boolean;
   /** Throws if the container's indexes cannot serve what the query sorts by. */
   requireSortIndex?: (sorted: readonly SortedPath[]) => void;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * What an orchestrator returns through durable-functions 3.5: all actions it has taken since the start of its
+ * Result of an orchestrator through durable-functions 3.5: all actions it has taken since the start of its
  * history, one per `yield`. (durable-functions/lib/src/actions, orchestrations/OrchestratorState.js)
  */
 const retryOptions = z.looseObject({

@@ -32,7 +32,7 @@ export function durableClient(options: {
   history: HistoryTable;
   send: MessageSender;
   large: LargeTexts;
-  /** Whether a start may replace a running instance. */
+  /** True if a start may replace a running instance. */
   replacesRunning: boolean;
 }): DurableClient {
   const { instances, history, send, large } = options;

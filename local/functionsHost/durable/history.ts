@@ -16,7 +16,7 @@ export interface StoredHistory {
   events: HistoryEvent[];
   /** Index of the first event of the last episode. */
   episodeStart: number;
-  /** Whether the last episode's messages were sent and its status written. */
+  /** True if the last episode's messages were sent and its status written. */
   isPublished: boolean;
   /** JSON text. */
   customStatus: string | null;

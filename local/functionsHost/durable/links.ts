@@ -2,7 +2,7 @@
 
 export const webhookPath = '/runtime/webhooks/durabletask/';
 
-/** What a link to a webhook says besides its path. */
+/** Values that a link to a webhook carries besides its path. */
 export interface LinkQuery {
   hubName: string;
   /** The key that the webhooks ask for; undefined if they ask for none. */

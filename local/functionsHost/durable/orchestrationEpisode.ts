@@ -59,7 +59,7 @@ function question({ EventType, EventId }: HistoryEvent): string | undefined {
   return EventType === 'TimerCreated' ? `timer ${EventId}` : undefined;
 }
 
-/** Whether the latest suspend or resume event is a suspend. */
+/** True if the latest suspend or resume event is a suspend. */
 export function isSuspended(history: HistoryEvent[]): boolean {
   const last = history.findLast(
     ({ EventType }) => EventType === 'ExecutionSuspended' || EventType === 'ExecutionResumed',
@@ -67,7 +67,7 @@ export function isSuspended(history: HistoryEvent[]): boolean {
   return last?.EventType === 'ExecutionSuspended';
 }
 
-/** How the execution ended, if it has. */
+/** Finds the event that ended the execution; undefined if it has not ended. */
 export function endOf(history: HistoryEvent[]): EventOf<'ExecutionCompleted'> | undefined {
   return history.find((event) => event.EventType === 'ExecutionCompleted');
 }

@@ -28,12 +28,12 @@ export interface OrchestrationWorkerOptions extends TimerLimits {
   send: MessageSender;
   invoke: Invoke;
   check: ReplayOptions['check'];
-  /** Whether a start may replace a running instance. */
+  /** True if a start may replace a running instance. */
   replacesRunning: boolean;
 }
 
 /**
- * What to do with the messages. `done`: delete them. `conflict`: another host committed first, leave them to
+ * Instruction for the messages. `done`: delete them. `conflict`: another host committed first, leave them to
  * it. `early`: they came before the start of their instance, put them back.
  */
 export type EpisodeOutcome = 'done' | 'conflict' | 'early';
@@ -102,7 +102,7 @@ export function orchestrationWorker(options: OrchestrationWorkerOptions): Orches
     });
   }
 
-  /** Whether client messages are for an execution whose start is still in flight. */
+  /** True if client messages are for an execution whose start is still in flight. */
   async function isEarly(instanceId: string, messages: TaskMessage[], draft: Draft | undefined) {
     const isForNow = messages.some(({ OrchestrationInstance }) => OrchestrationInstance.ExecutionId === null);
     if (!isForNow || (draft !== undefined && endOf(draft.events) === undefined)) return false;

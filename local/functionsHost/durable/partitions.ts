@@ -41,7 +41,10 @@ interface Held {
 /** Durations a storage lease can have, in seconds. */
 const leaseSeconds = { min: 15, max: 60 };
 
-/** How many of `partitions` the host may hold, given the live hosts. Every host computes the same shares. */
+/**
+ * Computes how many of the `partitions` the host may own, given the live hosts. Every host computes the same
+ * shares.
+ */
 export function shareOf(hostId: string, living: string[], partitions: number): number {
   const hosts = [...new Set([...living, hostId])].sort();
   const rank = hosts.indexOf(hostId);

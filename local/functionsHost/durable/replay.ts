@@ -20,7 +20,7 @@ type Unnumbered<D = Decision> = D extends Decision ? Omit<D, 'id'> : never;
 export interface Replayed {
   /** Ordered by number. */
   decisions: Decision[];
-  /** Whether every action was waited for: only then can the orchestration end. */
+  /** True if every action was waited for: only then can the orchestration end. */
   finished: boolean;
   /** JSON text of the next input, if the orchestrator continued as new. */
   continueAsNew: string | undefined;

@@ -1,4 +1,4 @@
-/** What a replay waits for: promises whose listeners run synchronously, inside `settle`. */
+/** Promises of a replay, whose listeners run synchronously, inside `settle`. */
 
 export type Outcome = 'succeeded' | 'failed';
 

@@ -12,7 +12,10 @@ export interface AdminOptions {
   status: () => Record<string, unknown>;
   /** Body of `GET /admin/functions`. */
   list: () => readonly Record<string, unknown>[];
-  /** What starts the named function with an input; undefined if it is unknown or cannot be run this way. */
+  /**
+   * Finds the call that starts the named function with an input; undefined if it is unknown or cannot be run
+   * this way.
+   */
   runOf: (name: string) => ((input: string) => void) | undefined;
 }
 

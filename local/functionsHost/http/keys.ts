@@ -14,7 +14,7 @@ export interface HostKeys {
   durable: string;
 }
 
-/** Whether the key in the request (`x-functions-key` or `?code=`) grants access to that level. */
+/** True if the key in the request (`x-functions-key` or `?code=`) grants access to that level. */
 export function isAllowed(
   keys: HostKeys | undefined,
   level: AuthLevel,

@@ -130,7 +130,7 @@ export function createPullingListener({
   };
 }
 
-/** How long one request waits for the first message, in milliseconds. */
+/** Time that one request waits for the first message (ms). */
 const longestWaitMs = 60_000;
 
 /** No session has a message: the request to accept one has timed out. */

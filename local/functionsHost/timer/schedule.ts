@@ -41,7 +41,7 @@ export function parseSchedule(expression: string): Schedule {
   return { next: (after) => cron.nextRun(new Date(after))?.getTime() };
 }
 
-/** Whether occurrences are at least a minute apart. By default the host keeps a status only then. */
+/** True if occurrences are at least a minute apart. By default the host keeps a status only then. */
 export function isSlow(schedule: Schedule, from: number): boolean {
   let last = schedule.next(from);
   for (let i = 0; i < 10 && last !== undefined; i++) {

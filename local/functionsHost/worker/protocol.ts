@@ -1,7 +1,7 @@
 /**
- * What the host and its worker tell each other. The host has the listeners, the worker has the app, in a process of its own:
- * the app can die or be ended while the listeners go on, as on the real host, where this is the gRPC contract
- * (https://github.com/Azure/azure-functions-language-worker-protobuf).
+ * Messages between the host and its worker. The host has the listeners, the worker has the app, in a process
+ * of its own: the app can crash or be killed while the listeners go on, as on the real host, where this is
+ * the gRPC contract (https://github.com/Azure/azure-functions-language-worker-protobuf).
  */
 import type { FunctionMetadata, InvocationRequest, InvocationResponse } from '../coreTypes.ts';
 
@@ -18,7 +18,7 @@ export type FromWorker =
   | { kind: 'returned'; invocationId: string; response: InvocationResponse }
   | { kind: 'threw'; invocationId: string; error: Thrown };
 
-/** What a worker has found in the app. */
+/** Content of the app, as a worker has loaded it. */
 export interface LoadedWorker {
   /** Package name, if any. */
   name: string | undefined;

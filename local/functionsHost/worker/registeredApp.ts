@@ -10,8 +10,8 @@ export interface RegisteredFunction {
 }
 
 /**
- * What the app has registered so far. The programming model registers through a module, and a process has
- * only one instance of it: a second app needs a second process.
+ * Functions and hooks that the app has registered so far. The programming model registers through a module,
+ * and a process has only one instance of it: a second app needs a second process.
  */
 export const registeredApp = {
   functions: new Map<string, RegisteredFunction>(),

@@ -13,11 +13,11 @@ const pauseMs = 500;
 const longestPauseMs = 5_000;
 /** A process that has lived for so many milliseconds did not die early. */
 const longLifeMs = 30_000;
-/** How long a process may take to end once it is told, in milliseconds: as on the real host. */
+/** Time that a process has to exit once it is told to (ms), as on the real host. */
 export const terminateMs = 5_000;
 
 export interface Worker {
-  /** What the first process has found in the app. */
+  /** The first process, with the content of the app that it loaded. */
   readonly first: WorkerProcess;
   /** The process that runs functions now, or the next one. Rejects with `WorkerEnded` once the host is stopping. */
   current(): Promise<WorkerProcess>;

@@ -20,7 +20,7 @@ export interface WorkerProcess extends LoadedWorker {
   /** Tells the app that it is to end. */
   terminate(): void;
   kill(): void;
-  /** How it ended, in words. */
+  /** Resolves once the process has ended, with the cause in words. */
   ended: Promise<string>;
 }
 
@@ -38,7 +38,7 @@ export interface WorkerApp {
  * @throws HostStartError if the app cannot be loaded
  */
 export async function startWorker({ inspect, ...app }: WorkerApp): Promise<WorkerProcess> {
-  // What the app prints goes where the host prints.
+  // The app prints to the same place as the host.
   const child = fork(program, [], {
     execArgv: [...process.execArgv, ...(inspect === undefined ? [] : [`--inspect=127.0.0.1:${inspect}`])],
     serialization: 'advanced',
@@ -46,7 +46,7 @@ export async function startWorker({ inspect, ...app }: WorkerApp): Promise<Worke
   });
   const running = new Map<string, PromiseWithResolvers<InvocationResponse>>();
   const loading = Promise.withResolvers<LoadedWorker>();
-  // What it said last may be read after its exit, but before the channel closes.
+  // Its last messages can arrive after its exit, but not after the channel has closed.
   const silent = new Promise((resolve) => child.once('disconnect', resolve));
   const ended = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => {

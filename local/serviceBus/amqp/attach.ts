@@ -9,7 +9,7 @@ import { maxMessageSize, serveProducer } from './producer.ts';
 import type { IncomingLink, OutgoingLink } from './rhea.ts';
 import { serveSession, sessionFilter } from './sessionLink.ts';
 
-/** What an address in the namespace stands for. */
+/** Node that an address in the namespace stands for. */
 type Node = { kind: 'cbs' } | { kind: 'management'; queue: Queue } | { kind: 'queue'; queue: Queue };
 
 class AttachRefused extends Error {

@@ -5,7 +5,7 @@ import type { Queue } from '../broker/queue.ts';
 export interface Consumer {
   /** Delivers one message. False if none is ready or the link has no room. */
   deliverOne(): boolean;
-  /** Whether the link can take a message now. */
+  /** True if the link can take a message now. */
   hasRoom(): boolean;
 }
 
@@ -38,7 +38,7 @@ export class Consumers {
     return () => consumers.delete(consumer);
   }
 
-  /** How many links are waiting for a message from a queue. */
+  /** Counts the links that are waiting for a message from a queue. */
   waitingAt(queue: Queue): number {
     return [...this.#at(queue).consumers].filter((consumer) => consumer.hasRoom()).length;
   }

@@ -8,7 +8,7 @@ export interface Call {
   queue: Queue;
   now: number;
   body: unknown;
-  /** Whether a link of this connection holds the session. */
+  /** True if a link of this connection holds the lock of the session. */
   holdsSession: (sessionId: string) => boolean;
 }
 

@@ -17,7 +17,7 @@ export interface Namespace {
   consumers: Consumers;
 }
 
-/** How a link ended: its client closed it, or the connection was lost. */
+/** End of a link: its client closed it, or the connection was lost. */
 export type LinkEnd = 'closed' | 'lost';
 
 /** One client connection. */

@@ -47,7 +47,7 @@ export function offerSasl(container: Container, key: AccessKey): void {
   });
 }
 
-/** Whether the client gave the key with PLAIN. */
+/** True if the client gave the key with PLAIN. */
 export function plainAuthenticated(connection: Connection): boolean {
   const { sasl_transport: transport } = connection as unknown as {
     sasl_transport?: { selected?: { mechanism?: Partial<Mechanism> } };

@@ -5,7 +5,7 @@ import { types } from './rhea.ts';
 const session = z.object({ 'session-id': z.string() });
 const newState = z.object({ 'session-id': z.string(), 'session-state': bytes.nullish() });
 
-/** What the holder of a session can do with it. To anybody else its lock is lost. */
+/** Operations for the holder of a session. To anybody else its lock is lost. */
 export const sessionOperations: Record<string, Operation> = {
   'com.microsoft:renew-session-lock': ({ queue, now, body, holdsSession }) => {
     const sessionId = session.parse(body)['session-id'];

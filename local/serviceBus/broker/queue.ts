@@ -113,7 +113,7 @@ export class Queue {
     return true;
   }
 
-  /** Whether a message is ready to lock or take. */
+  /** True if a message is ready to lock or take. */
   hasReady(now: number, sessionId?: string): boolean {
     this.advance(now);
     const lane = this.#moves.shelf.laneFor(sessionId);

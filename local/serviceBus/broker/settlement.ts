@@ -1,6 +1,6 @@
 import type { DeadLetterCause } from './message.ts';
 
-/** How to settle a locked message. `bare`, if given, replaces its bytes. */
+/** Settlement of a locked message. `bare`, if given, replaces its bytes. */
 export type Settlement =
   | { kind: 'complete' }
   | { kind: 'abandon'; bare?: Buffer }

@@ -6,7 +6,7 @@ export interface Delivery {
   number: number;
   /** When to try next: epoch milliseconds. */
   at: number;
-  /** How many tries have failed. */
+  /** Number of tries that have failed. */
   failures: number;
 }
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-/** What becomes of a pending charge or refund, when its time has come. */
+/** Kind of outcome that is due. A charge has its outcome from its payment method. */
 export type DueKind = 'charge' | 'refundSucceeds' | 'refundFails';
 
 export interface Due {

@@ -9,7 +9,7 @@ export interface Result {
 
 export type Kept = Result & { request: string };
 
-/** What idempotency keys keep. */
+/** Opens the table of requests and results by idempotency key. */
 export function openKeys(db: DatabaseSync) {
   db.exec(`
     CREATE TABLE IF NOT EXISTS keys (
@@ -18,7 +18,7 @@ export function openKeys(db: DatabaseSync) {
   const get = db.prepare('SELECT request, status, body FROM keys WHERE key = ? AND createdAt > ?');
   const put = db.prepare('INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?, ?)');
   return {
-    /** What the key keeps, if stored after `since` (epoch milliseconds). */
+    /** Returns the request and result that were stored under the key after `since` (epoch ms), if any. */
     kept: (key: string, since: number): Kept | undefined => get.get(key, since) as Kept | undefined,
     keep(key: string, request: string, { status, body }: Result, now: number): void {
       put.run(key, request, status, body, now);

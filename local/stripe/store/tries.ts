@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-/** How often each invoice has been tried with each payment method. */
+/** Opens the table that counts the tries of each invoice with each payment method. */
 export function openTries(db: DatabaseSync) {
   db.exec(`
     CREATE TABLE IF NOT EXISTS tries (

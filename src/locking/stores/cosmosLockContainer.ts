@@ -1,7 +1,7 @@
 import type { Container } from '@azure/cosmos';
 import { fromCosmos } from '../../documents/cosmosDocuments.ts';
 
-/** What the container of locks must have. With this TTL an item expires only if it says so. */
+/** Properties that the container of locks must have. With this TTL an item expires only if it says so. */
 export const cosmosLockContainer = { partitionKey: '/lock', defaultTtl: -1 } as const;
 
 /** @throws RangeError if the account or container is such that leases would not exclude each other, or would never end. */

@@ -50,7 +50,7 @@ export function leaseTtl(leaseMs: number): number {
   return Math.ceil(leaseMs / 1000) + 1;
 }
 
-/** What a patch does, and on what condition: `c.version = "…"`. */
+/** Fields that a patch sets, and its condition, such as `c.version = "…"`. */
 export interface LockPatch {
   where: string;
   set: Readonly<Record<string, string | number>>;
@@ -73,7 +73,7 @@ export function patchIn(id: 'record' | 'lease', patch: LockPatch): OperationInpu
 /** A text in a condition. Conditions take no parameters, and a JSON literal ends no string early. */
 export const quoted = (text: string) => JSON.stringify(text);
 
-/** Whether the item of an operation was not there, or its condition did not hold. */
+/** True if the item of an operation was not there, or its condition did not hold. */
 export function isRefusal(status: number | undefined): boolean {
   return status === cosmosStatus.notFound || status === cosmosStatus.preconditionFailed;
 }

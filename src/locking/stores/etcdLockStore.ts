@@ -17,7 +17,7 @@ import { base64 } from './etcd/etcdMessages.ts';
 import { recordToText } from './recordText.ts';
 
 export interface EtcdLockOptions {
-  /** What the keys of all locks begin with in etcd. Default: `payonce/locks/`. */
+  /** Prefix of the keys of all locks in etcd. Default: `payonce/locks/`. */
   prefix?: string;
 }
 

@@ -16,8 +16,8 @@ import { combined } from './quorum/quorumViews.ts';
 
 export interface QuorumOptions {
   /**
-   * How long to wait for one store, in milliseconds, where the others do not decide. Some calls ask twice, and a lease
-   * gives each of its requests a sixth of its time: it lasts at least twelve times as long. Default: 250.
+   * Time-out of one store (ms), where the others do not decide. Some calls ask twice, and a lease gives each of its requests
+   * a sixth of its time: it lasts at least twelve times as long. Default: 250.
    */
   memberMs?: number;
   clock?: Clock;

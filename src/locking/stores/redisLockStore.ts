@@ -11,15 +11,15 @@ import { refuseClient } from './refuseClient.ts';
 export type { RedisClusterServers, RedisServer };
 
 export interface RedisLockOptions {
-  /** What the name of each key in Redis begins with. Default: `payonce:locks:`. */
+  /** Prefix of the name of each key in Redis. Default: `payonce:locks:`. */
   prefix?: string;
   /**
-   * How many replicas must have a change before it counts. Give the number of all replicas that a failover may promote. The
-   * default, 0, leaves a lease and its fence to the primary alone.
+   * Number of replicas that must have a change before it counts. Give the number of all replicas that a failover may promote.
+   * The default, 0, leaves a lease and its fence to the primary alone.
    */
   replicas?: number;
   /**
-   * How long to wait for them, in milliseconds; then the call rejects. All calls of the store wait meanwhile. Default: 500.
+   * Longest wait for them (ms); then the call rejects. All calls of the store wait meanwhile. Default: 500.
    */
   waitMs?: number;
 }
@@ -38,13 +38,13 @@ const traits: StoreTraits = {
  *
  * A lock is a hash that never expires, with its record and fence, and a key that expires with the lease. Scripts compare
  * the lease id and write, as one step. A lease ends when Redis says that its time is over, by the clock of the server: a
- * clock that is set forward ends leases early.
+ * clock step forward ends leases early.
  *
- * What the server needs:
+ * The server needs:
  * - `maxmemory-policy noeviction` if it has a `maxmemory`; any other is refused when connecting, since it drops leases;
  * - `appendonly yes` and `appendfsync always`, or it forgets leases when it crashes
  *   (https://redis.io/docs/latest/operate/oss_and_stack/management/persistence/), and may have two holders. Their fences rise
- *   all the same, unless its clock went back: a fence is no less than the milliseconds of that clock;
+ *   all the same, except after a clock step back: a fence is no less than the milliseconds of the server's clock;
  * - with failover, the option `replicas`. Replication is asynchronous: without it a promoted replica may hand out the lock,
  *   once more. It narrows this window but does not close it
  *   (https://redis.io/docs/latest/commands/wait/). Where that is not enough, use a quorum.

@@ -88,7 +88,7 @@ export function serviceBusDenies(error: unknown): boolean {
   return isServiceBusError(error) && ['UnauthorizedAccess', 'MessagingEntityNotFound'].includes(error.code);
 }
 
-/** What a call resolves with; undefined if Service Bus refused it for this reason. */
+/** Resolves with the result of a call; undefined if Service Bus refused it for this reason. */
 export async function unless<T>(
   code: 'SessionCannotBeLocked' | 'SessionLockLost',
   call: Promise<T>,

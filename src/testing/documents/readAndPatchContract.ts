@@ -3,7 +3,7 @@ import type { Condition, Patch } from '../../documents/documentStore.ts';
 import type { DocumentsSubject } from './subject.ts';
 import { creation, fields, ids, patch, shard, stored } from './world.ts';
 
-/** What is written is read, and a patch changes what it names. */
+/** Tests that what is written is read, and that a patch changes what it names. */
 export function readAndPatchContract(subject: DocumentsSubject): void {
   describe('create and read', () => {
     test('a document is read as it was written, with a version', async () => {

@@ -3,7 +3,7 @@ import type { DocumentStore } from '../../documents/documentStore.ts';
 /** Guarantees whose tests a subject may mark as broken by the server it runs on. */
 export type Deviation = 'conditions' | 'staleVersions' | 'races' | 'halfBatches';
 
-/** How a test says that it is skipped: the context of Vitest. */
+/** The context of Vitest, by which a test says that it is skipped. */
 export interface Skippable {
   skip(note?: string): void;
 }
@@ -15,8 +15,8 @@ export type Known = (
 ) => (context: Skippable) => Promise<void>;
 
 /**
- * How the answer to a write is lost: before it was applied; after it; or after it, and the client sends it again and gets
- * the answer to that.
+ * Moment at which the answer to a write is lost: before it was applied; after it; or after it, and the client sends it again
+ * and gets the answer to that.
  */
 export type LostAnswer = 'before' | 'after' | 'echo';
 
@@ -35,7 +35,7 @@ export interface OpenDocuments {
 export interface DocumentsSubject<Open extends OpenDocuments = OpenDocuments> {
   /** Opens a new, empty store. Called within a test. */
   open: () => Promise<Open>;
-  /** Whether `lose`, `failReads` and `denied` work; the tests that need them are skipped otherwise. */
+  /** True if `lose`, `failReads` and `denied` work; the tests that need them are skipped otherwise. */
   readonly canFail: boolean;
   /** Wraps the test of a guarantee, so that it can skip what the server is known to get wrong. Default: nothing is. */
   readonly known?: Known;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { forceRelease } from '../../locking/index.ts';
 import { type ContractWorld, never, one, two } from './subject.ts';
 
-/** How a lease is taken away from its holder. */
+/** Tests how a lease is taken away from its holder. */
 export function breakingContract({ subject, store, record, leaseMs, freshKey, held }: ContractWorld): void {
   const { clock } = subject;
   const takeAway = store.break;

@@ -15,7 +15,7 @@ export interface LeaderSubject
 interface Term {
   candidate: string;
   lease: Lease;
-  /** Whether all earlier work had ended when it began. */
+  /** True if all earlier work had ended when it began. */
   alone: boolean;
   over: boolean;
 }
@@ -29,7 +29,7 @@ interface Candidate extends AsyncDisposable {
   leaseId: () => string;
 }
 
-/** How leaders are elected on a store. Call it within a `describe` of Vitest. */
+/** Tests how leaders are elected on a store. Call it within a `describe` of Vitest. */
 export function leaderContract({ clock, leaseMs, pass, realTime, lose, open }: LeaderSubject): void {
   /** An election with these candidates, and what became of it. */
   async function election(names: readonly string[]) {

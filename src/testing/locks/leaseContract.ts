@@ -5,7 +5,7 @@ import { type ContractWorld, never, one, two } from './subject.ts';
 const confusable = ['a', 'A', 'a=', 'a ', 'ä', 'a\u0308', 'a/b', 'a%2Fb', 'a#b', "a'b", 'a\\b', 'a\nb'];
 const alike = (length: number) => ['1', '2'].map((end) => 'x'.repeat(length) + end);
 
-/** Who gets a lock, who may renew it, who may give it back. */
+/** Tests who gets a lock, who may renew its lease, and who may release it. */
 export function leaseContract({ subject, store, leaseMs, freshKey, held }: ContractWorld): void {
   const { traits } = store;
   const anyoneLooks = traits.looks === 'anyone';

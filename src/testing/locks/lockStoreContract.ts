@@ -7,8 +7,8 @@ import { type ContractSubject, contractWorld } from './subject.ts';
 import { timeContract } from './timeContract.ts';
 
 /**
- * How a lock store behaves. Every store for leases must pass it: call it within a `describe` of Vitest. What the traits of
- * a store rule out is skipped by name.
+ * Declares the tests that every lock store for leases must pass. Call it within a `describe` of Vitest. Tests of what the
+ * traits of a store rule out are skipped by name.
  */
 export function lockStoreContract(subject: ContractSubject): void {
   const world = contractWorld(subject);

@@ -10,7 +10,7 @@ const lateMs = 2_500;
 /** Milliseconds in which news of an ended connection reaches its process. */
 const momentMs = 250;
 
-/** How a holder learns that its lease has gone, and that no call waits for ever. */
+/** Tests how a holder learns that its lease has gone, and that no call waits for ever. */
 export function lossContract(world: ContractWorld): void {
   const { subject, store, record, leaseMs, freshKey, held } = world;
   const owner = { instance: 'web-1', job: 'contract' };

@@ -3,7 +3,7 @@ import { createLocks, listLocks } from '../../locking/index.ts';
 import { noTelemetry } from '../../platform/telemetry.ts';
 import { type ContractWorld, never, one, two } from './subject.ts';
 
-/** What holders leave in a lock: their fence and their name. */
+/** Tests the record that holders leave in a lock: their fence and their name. */
 export function recordContract(world: ContractWorld): void {
   const { subject, store, record, leaseMs, freshKey, held, prefix } = world;
 

@@ -23,7 +23,7 @@ export interface ContractSubject {
   leaseMs: number;
   /** Lets time pass, for the store and for every process. */
   pass: (ms: number) => Promise<void>;
-  /** Whether time passes by itself. Tests that wait then run concurrently. */
+  /** True if time passes by itself. Tests that wait then run concurrently. */
   realTime: boolean;
   /** Ends a lease behind its holder's back: as by an operator, an eviction, a failover, a closed session. */
   lose: (key: string, leaseId: string) => Promise<void>;
@@ -31,7 +31,7 @@ export interface ContractSubject {
   destroy?: (key: string) => Promise<void>;
   /** Starts a process that takes the lock and works under it, step by step, until a step is refused. */
   startHolder: (key: string) => Promise<ContractHolder>;
-  /** Whether the holder can be frozen. Windows has no signals for it. */
+  /** True if the holder can be frozen. Windows has no signals for it. */
   canFreeze: boolean;
   /**
    * Runs `work` with a store whose server accepts requests and answers none, as one that was frozen. What was connected
@@ -63,12 +63,12 @@ export const never: AbortSignal = new AbortController().signal;
 export const one = '11111111-1111-4111-8111-111111111111';
 export const two = '22222222-2222-4222-8222-222222222222';
 
-/** What the tests share: keys that no other run has used, since a server may keep its data, and a lock that is held. */
+/** Things that the tests share: keys that no other run has used, since a server may keep its data, and a lock that is held. */
 export interface ContractWorld {
   subject: ContractSubject;
   store: LockStore;
   leaseMs: number;
-  /** What every key of this run begins with. */
+  /** Prefix of every key of this run. */
   prefix: string;
   freshKey: () => string;
   record: LockRecord;

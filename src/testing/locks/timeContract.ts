@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { noTelemetry } from '../../platform/telemetry.ts';
 import { type ContractWorld, never, one, two } from './subject.ts';
 
-/** How leases end as time passes, and who gets the lock next. */
+/** Tests how leases end as time passes, and who gets the lock next. */
 export function timeContract({ subject, store, record, leaseMs, freshKey, held }: ContractWorld): void {
   const { clock, pass } = subject;
   const { keptBy, expiryLagMs, lease: granted } = store.traits;
@@ -13,7 +13,7 @@ export function timeContract({ subject, store, record, leaseMs, freshKey, held }
   /** When the store must have let go of a lease that nobody renews. */
   const overMs = leaseMs + expiryLagMs;
 
-  /** What `attempt` says. It begins anew if this process stood still for too long for that to mean anything. */
+  /** Returns the outcome of `attempt`. It begins anew, up to five times, if this process stood still for too long to tell. */
   async function inTime<T>(ms: number, attempt: (late: () => boolean) => Promise<T | 'late'>): Promise<T> {
     for (let tries = 0; tries < 5; tries++) {
       const outcome = await attempt(stopwatch(clock, ms));

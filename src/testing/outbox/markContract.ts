@@ -5,7 +5,7 @@ import { dispatched, iso, type OutboxSubject, outboxWorld } from './world.ts';
 
 const week = 7 * 24 * 3600;
 
-/** What became of messages is recorded once, unless somebody else was first. */
+/** Tests that the outcome of a message is recorded once, unless somebody else was first. */
 export function markContract(subject: OutboxSubject): void {
   const { canFail, known = nothingKnown } = subject;
 

@@ -4,7 +4,7 @@ import { markContract } from './markContract.ts';
 import { redriveContract } from './redriveContract.ts';
 import type { OutboxSubject } from './world.ts';
 
-/** How an outbox store behaves. Each store must pass it: call it within a `describe` of Vitest. */
+/** Declares the tests that each outbox store must pass. Call it within a `describe` of Vitest. */
 export function outboxStoreContract(subject: OutboxSubject): void {
   dueContract(subject);
   markContract(subject);

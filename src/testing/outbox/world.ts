@@ -62,7 +62,7 @@ export async function outboxWorld({ open }: OutboxSubject) {
     return Object.fromEntries(Object.entries(found ?? {}).filter(([name]) => !name.startsWith('_')));
   }
 
-  /** What somebody else does to a message. */
+  /** Changes a message as somebody else would. */
   const touch = ({ id, shard }: { id: string; shard: string }, set: NonNullable<Patch['set']>) =>
     documents.transact(shard, [{ kind: 'patch', id, set }]);
 

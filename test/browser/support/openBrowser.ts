@@ -16,8 +16,8 @@ const installed = [
 const hasPackaged = process.platform === 'linux' && process.arch === 'x64';
 
 /**
- * Whether there is a browser. If there is none, the tests that need one are skipped by name; where CI is true there must be
- * one, because a test that is skipped there is one that nobody runs.
+ * True if there is a browser, or has to be. If there is none, the tests that need one are skipped by name;
+ * where CI is true there must be one, because a test that is skipped there is one that nobody runs.
  */
 export function hasBrowser(): boolean {
   return hasPackaged || process.env.CI === 'true' || installed.some((path) => existsSync(path));

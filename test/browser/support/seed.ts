@@ -7,7 +7,7 @@ import { containers, databaseName } from '../../../src/platform/cosmosContainers
 import type { DashboardStack } from './dashboardStack.ts';
 import { failedRun, paidBefore } from './history.ts';
 
-/** What no field may turn into anything but text. */
+/** HTML that no field may turn into anything but text. */
 export const hostile = `<img src=x onerror="alert(1)"><script>alert(2)</script>`;
 
 const due = (hoursAgo: number) => new Date(Date.now() - hoursAgo * 3_600_000).toISOString();

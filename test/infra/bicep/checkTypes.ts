@@ -67,7 +67,7 @@ function checkResource(resource: DeclaredResource, { body, types }: Schema): str
   }
 }
 
-/** Whether the shape's literals (`name: 'authsettingsV2'`, `type: 'Continuous'`) match the given values. */
+/** True if the shape's literals (`name: 'authsettingsV2'`, `type: 'Continuous'`) match the given values. */
 function literalsFit(properties: ReadonlyMap<string, Node>, shape: Shape, types: Schema['types']): boolean {
   return Object.entries(shape.properties).every(([name, type]) => {
     const given = properties.get(name);

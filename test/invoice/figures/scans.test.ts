@@ -1,4 +1,4 @@
-/** What people and the sweeper ask for again and again must not read more the more invoices there are. */
+/** Requests that people and the sweeper repeat must not read more the more invoices there are. */
 
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
@@ -70,7 +70,7 @@ const counting: Readonly<Record<string, Ask>> = {
   },
 };
 
-/** What each asks for is charged with this many invoices, in request units. */
+/** Measures the charge of each request with this many invoices (request units). */
 async function chargesWith(count: number, asks = asked): Promise<Record<string, number>> {
   const cosmos = await payonceCosmos();
   onTestFinished(() => cosmos[Symbol.asyncDispose]());

@@ -10,7 +10,7 @@ import { startContract } from './contract/start.ts';
 import { updateContract } from './contract/update.ts';
 import { invoiceContract } from './contract/world.ts';
 
-/** How an invoice store behaves. Each store must pass it. */
+/** Tests the behaviour of an invoice store. Each store must pass it. */
 export function invoiceStoreContract(subject: StoreSubject): void {
   const contract = invoiceContract(subject);
   dueContract(contract);

@@ -90,7 +90,7 @@ test('two hosts share the feed; when one is killed, the other goes on where it w
   await first[Symbol.asyncDispose]();
   const after = numbered('after', 9);
   await put(...after);
-  // What the first has seen may come again if it was killed before it could note its place.
+  // Changes that the first host has seen may come again if it was killed before it could note its place.
   const news = () => seen('SEEN', second).filter((id) => id !== 'during');
   await expect.poll(() => news().sort(), patiently).toEqual(after.toSorted());
 }, 20_000);

@@ -29,7 +29,7 @@ async function send(queue: string, ...messages: ServiceBusMessage[]): Promise<vo
   await sender.close();
 }
 
-/** What the function received for that message. */
+/** Reads from the log what the function received for that message. */
 async function seen(messageId: string) {
   const [, line = ''] = await host.line(new RegExp(`SEEN command (.*"${messageId}".*)`));
   return JSON.parse(line);

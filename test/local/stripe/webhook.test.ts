@@ -19,7 +19,7 @@ afterAll(() => removeFolder(folder));
 
 interface Received {
   event: Stripe.Event;
-  /** Whether the signature is right for the time. */
+  /** Time for which the signature is right (Unix seconds). */
   signedAt: number;
 }
 

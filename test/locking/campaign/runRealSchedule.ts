@@ -15,7 +15,7 @@ import { startTcpProxies, type TcpProxies } from '../../support/tcpProxies.ts';
 import type { TcpFault } from '../../support/tcpProxy.ts';
 import { fencedRegister } from '../model/fencedRegister.ts';
 
-/** What happened in a schedule. A campaign that never saw one of these proves little. */
+/** Number of events of a schedule, by kind. A campaign that never saw one of these proves little. */
 export interface Coverage {
   tenures: number;
   losses: number;
@@ -27,7 +27,7 @@ export interface Coverage {
 export interface RealSchedule {
   server: BenchStore;
   leaseMs: number;
-  /** How long the network fails, in milliseconds; then all is calm. */
+  /** Time during which the network fails (ms); then all is calm. */
   chaosMs: number;
   random: SeededRandom;
 }
@@ -78,7 +78,7 @@ export async function runRealSchedule({ server, leaseMs, chaosMs, random }: Real
       telemetry: noTelemetry,
       leaseSeconds: leaseMs / 1000,
       backoff: { firstMs: 50, mostMs: 400 },
-      // What the register has seen, so that a server that lost its data goes on above it.
+      // The highest fence that the register has seen, so that a server that lost its data goes on above it.
       fenceFloor: async () => register.seen(),
     });
     while (!over && !machine.enteredInCalm) {
@@ -174,7 +174,7 @@ export async function runRealSchedule({ server, leaseMs, chaosMs, random }: Real
   return coverage;
 }
 
-/** Whether a holder would still pass `assertHeld`. */
+/** True if a holder would still pass `assertHeld`. */
 function trusts(lease: Lease): boolean {
   try {
     lease.assertHeld();

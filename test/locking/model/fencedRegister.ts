@@ -1,6 +1,6 @@
 /**
- * What leases protect in the model: a store that takes writes with a fencing token and refuses one smaller
- * than it has seen, as the claim transaction does.
+ * The resource that leases protect in the model: a store that takes writes with a fencing token and refuses
+ * one smaller than it has seen, as the claim transaction does.
  */
 export interface FencedRegister {
   write(fence: number): 'accepted' | 'fencedOut';

@@ -12,7 +12,7 @@ const chaosSteps = 160;
 const calmSteps = 4000;
 const never = new AbortController().signal;
 
-/** How much a schedule has exercised. */
+/** Number of events of a schedule, by kind. */
 export interface Coverage {
   tenures: number;
   losses: number;
@@ -161,7 +161,7 @@ async function disturb(
   await locks.break(key, view.version, never);
 }
 
-/** What a machine may run into without a bug in the code. */
+/** True for an error that a machine may run into without a bug in the code. */
 function expected(error: unknown): boolean {
   if (error instanceof LeaseLost || error instanceof LockTimeout || error instanceof RequestTimedOut)
     return true;

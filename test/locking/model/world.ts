@@ -36,7 +36,7 @@ export interface World {
   /** From now on nothing is lost, and time moves on only if there is nothing else to do. */
   calmDown(): void;
   note: (what: string) => void;
-  /** What happened, in order. */
+  /** Tells what happened, in order. */
   story(): string;
 }
 

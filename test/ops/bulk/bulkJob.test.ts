@@ -18,7 +18,7 @@ const parked = (id: string) => ({ id, status: 'parked' as const, reason: 'no ans
 const ids = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, n) => `${prefix}-${String(n).padStart(3, '0')}`);
 
-/** How often each invoice was retried by this run. */
+/** Counts the retries of each invoice by this run. */
 async function retries(names: readonly string[], runId: string): Promise<number[]> {
   const stored = await Promise.all(names.map((id) => world.invoice(id)));
   return stored.map(({ timeline }) => timeline.filter((entry) => entry.runId === runId).length);

@@ -28,7 +28,7 @@ const unresolved = settings(
   "STRIPE_SECRET_KEY: is an unresolved Key Vault reference: the secret, or the app's role on the vault, is missing",
 );
 
-/** What each call answers one time after the other, before it succeeds for good. */
+/** Answers of each call, one after the other, before it succeeds for good. */
 interface Story {
   sync?: Answer[];
   listKeys?: Answer[];

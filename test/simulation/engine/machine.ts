@@ -22,7 +22,7 @@ export interface Machine {
   readonly name: string;
   readonly clock: Clock;
   readonly alive: boolean;
-  /** Whether it stands still now. */
+  /** True while it stands still. */
   readonly stalled: boolean;
   /** Calls `fire` on this machine after `ms` milliseconds. Returns what cancels it. */
   later(ms: number, fire: () => void): () => void;

@@ -5,7 +5,7 @@
 import type { Service } from '../plan/faults.ts';
 import type { Machine, Timeline } from './machine.ts';
 
-/** What becomes of one call. */
+/** Fate of one call. */
 export type Fate =
   /** It arrives after `thereMs`, and its answer is back `backMs` later. */
   | { kind: 'answered'; thereMs: number; backMs: number }
@@ -24,7 +24,7 @@ export type Fate =
 export class CallFailed extends Error {
   override readonly name = 'CallFailed';
   readonly reason: 'noAnswer' | 'busy' | 'denied';
-  /** What the SDKs look at: letters for a broken connection, a status otherwise. */
+  /** Code that the SDKs look at: letters for a broken connection, a status otherwise. */
   readonly code: string | number;
 
   constructor(reason: CallFailed['reason']) {

@@ -1,4 +1,7 @@
-/** What a machine does at the moment, and since when: known wherever its code runs, so that a call can be judged by it. */
+/**
+ * The function that a machine runs at the moment, and when it began: known wherever its code runs, so that a
+ * call can be judged by it.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Machine } from '../engine/machine.ts';
 import type { StartOfCalls } from '../invariants/starts.ts';
@@ -12,7 +15,7 @@ export interface Activity {
   /** The message of the queue of payment commands that it works on. */
   readonly command?: {
     readonly batchId: string;
-    /** Until when its lock may be trusted, on the machine's monotonic clock. */
+    /** Time until which its lock may be trusted, on the machine's monotonic clock (ms). */
     trustedUntil: number;
     /** When it first asked the service whether the lock is held, on that clock; null once the service has said so. */
     askedAt?: number | null;

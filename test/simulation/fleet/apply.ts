@@ -10,7 +10,7 @@ import { newerMessage } from './newerRelease.ts';
 import { pickInvoice, press, reasonOf } from './operators.ts';
 import { restoreDatabase } from './restore.ts';
 
-/** How long each instance of a deployment takes to be exchanged, in milliseconds. */
+/** Times of the steps by which a deployment exchanges an instance (ms). */
 const exchangeMs = { graceMs: 10_000, killMs: 5_000, downMs: 5_000 };
 
 /** Tries of one caller. */

@@ -1,4 +1,4 @@
-/** How hosts take messages from queues, as the triggers of Service Bus and Queue Storage do (host.json). */
+/** Hosts that take messages from queues, as the triggers of Service Bus and Queue Storage do (host.json). */
 import type { SeededRandom } from '../../support/seededRandom.ts';
 import type { Network } from '../engine/network.ts';
 import { messageTrustedUntil } from '../invariants/calls.ts';

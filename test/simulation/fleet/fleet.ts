@@ -41,7 +41,7 @@ const deliveredWithinMs = 630_000;
 /** After that the order of a refund may be lost, and its call was on its way for so long at most (ms). */
 const mayBeLostMs = 65_000;
 const onItsWayMs = 10_000;
-/** What the tick that reads the provider's list waits for. */
+/** Name under which the tick that reads the provider's list is due. */
 const newEvents = 'events';
 
 export function createFleet({ plan, timeline, history, conditions, report, ...given }: FleetParts) {
@@ -208,7 +208,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   return {
     world,
     report,
-    /** Whether the timeline of an invoice has something that was done for this reason. */
+    /** True if the timeline of an invoice has an entry with this reason. */
     says: (invoiceId: string, reason: string): boolean =>
       invoices.get(invoiceId)?.timeline.some((entry) => entry.reason === reason) ?? false,
     statusOf: (invoiceId: string) => invoices.get(invoiceId)?.status,
@@ -457,7 +457,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     );
   }
 
-  /** Whether two processes may believe that they hold one lease. */
+  /** True if two processes may believe that they hold one lease. */
   function mayOverlap(): boolean {
     return plan.faults.some(
       (fault) =>

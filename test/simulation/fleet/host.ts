@@ -20,7 +20,7 @@ export interface Host {
   readonly number: number;
   readonly machine: Machine;
   readonly app: App;
-  /** Whether it fires timers and takes messages. */
+  /** True while it fires timers and takes messages. */
   listens: boolean;
   /** Messages and items under way, by kind. */
   readonly busy: Map<string, number>;

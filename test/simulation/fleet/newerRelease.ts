@@ -10,7 +10,7 @@ export function newerMessage(number: number): { version: number; number: number 
 export interface NewerRelease {
   /** From now on its process runs, and each of its messages that is delivered goes to it. */
   start(): void;
-  /** Whether it takes this message. */
+  /** Returns true if it takes this message. */
   takes(message: { text: string }): boolean;
   /** Different messages that it has taken. */
   readonly taken: number;

@@ -28,7 +28,7 @@ export function aRequest({ params = {}, body, headers = {} }: Call = {}): OpsReq
   };
 }
 
-/** What the invoices are that a person does this to. */
+/** Statuses of the invoices that an action suits. Absent: the action prefers none. */
 const suited: Readonly<Partial<Record<OperatorAction, readonly InvoiceStatus[]>>> = {
   retry: ['parked', 'declined'],
   retryNotCharged: ['parked'],
@@ -77,7 +77,10 @@ function undecidedRefund(world: World, invoiceId: string) {
   return refunds.find(({ status, mayBe }) => status === 'requested' && mayBe !== undefined);
 }
 
-/** What a person does now, on the host that answers them; undefined if there is nothing to do it to. */
+/**
+ * Returns the call by which a person takes the action now, on the host that answers them; undefined if there
+ * is nothing to take it on.
+ */
 export function press(
   world: World,
   host: Host,

@@ -105,7 +105,7 @@ export async function checkAfterLoss(fleet: Fleet, startedAt: number): Promise<v
 
 /** Records what the provider has, with `--apply`. Resolves with the number of invoices that are to be run again. */
 async function settlePayments(fleet: Fleet, since: number): Promise<number> {
-  const { provider, timeline } = fleet.world;
+  const { provider, timeline, printed } = fleet.world;
   let left = 0;
   const settling = settleRestored({
     stripe: stripeView(provider),
@@ -115,7 +115,10 @@ async function settlePayments(fleet: Fleet, since: number): Promise<number> {
     apply: true,
     deployment: 'simulated',
   });
-  for await (const { finding } of settling) if (finding === 'again' || finding === 'missing') left++;
+  for await (const { finding, paymentId } of settling) {
+    if (finding === 'foreign') printed.add(paymentId);
+    if (finding === 'again' || finding === 'missing') left++;
+  }
   return left;
 }
 

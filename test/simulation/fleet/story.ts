@@ -16,8 +16,8 @@ import { checkAfterLoss } from './restore.ts';
 import { timerNames } from './timers.ts';
 
 /**
- * How long something may be due once everything works again, in milliseconds: a stall may last three hours, and a wall clock
- * may be two hours behind.
+ * Time that something may be due once everything works again (ms): a stall may last three hours, and a wall
+ * clock may be two hours behind.
  */
 const stuckMs = 8 * hour;
 const lookEveryMs = hour;
@@ -212,7 +212,7 @@ export function createStory(parts: FleetParts) {
           report('makes progress', `${id} has been due for ${name} since ${new Date(due).toISOString()}`, id);
       }
     }
-    // What waits for a time is looked at as long as something else happens.
+    // Looks again as long as a timer has something to find, now or later.
     if (busy) fleet.later(lookEveryMs, look);
   }
 

@@ -10,7 +10,7 @@ const bugs: ReadonlySet<string> = new Set([
   '$ZodError',
 ]);
 
-/** What JavaScript says of such errors, where only the text of one is left. */
+/** Texts that JavaScript gives such errors, for those of which only the text is left. */
 const textOfBug =
   /Cannot (read|set) propert|is not (a function|iterable|defined|a constructor)|Invalid time value/;
 

@@ -1,4 +1,7 @@
-/** What must hold whenever a machine calls the provider, or says that work is done. It is judged by what that machine can know. */
+/**
+ * Checks that apply whenever a machine calls the provider, or reports work as done. A machine is judged by
+ * what it can know.
+ */
 import { NoClearAnswer } from '../../../src/documents/documentStore.ts';
 import { workItemLockKey } from '../../../src/locking/index.ts';
 import { inForce, type PauseOrder, pausedWithinMs } from '../../../src/pacing/pause.ts';
@@ -19,7 +22,7 @@ export interface CallChecksParts {
   now: () => number;
   /** The latest pause, in force or not, and since when it has been stored. */
   pause: () => { pause: PauseOrder; since: number } | undefined;
-  /** Whether a monotonic clock may have stood still, which no process can know. */
+  /** True if a monotonic clock may have stood still, which no process can know. */
   mayFreeze: boolean;
   invoice: (id: string) => InvoiceDocument | undefined;
   /** Charges per second that all instances may make together; undefined if something goes wrong. */
@@ -191,7 +194,10 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
   }
 }
 
-/** Until when the lock of a message may be trusted that was taken or renewed at `since`, on the same clock. */
+/**
+ * Computes until when the lock of a message that was taken or renewed at `since` may be trusted, on the same
+ * clock (ms).
+ */
 export function messageTrustedUntil(since: number): number {
   return since + messageLockMs;
 }

@@ -21,7 +21,7 @@ export interface EndState {
   summary: Summary;
   /** Messages of a newer release: how many it sent, and how many were still there for it. */
   newer: { sent: number; taken: number };
-  /** Whether notifications are sent. */
+  /** True if notifications are sent. */
   notifies: boolean;
   /** True if the app hears of each event some day. */
   told: boolean;
@@ -117,8 +117,8 @@ function checkOthers(invoice: InvoiceDocument, { world, told }: EndState, report
   for (const other of others) {
     const entries = timeline.filter(({ paymentId }) => paymentId === other.id);
     const whose = whoseIs(other, invoice);
-    // What after-restore finds instead of a lost event it writes down if it is about this invoice; of others it tells people only.
-    const isTold = whose === 'foreign' && world.lostWork.has(other.id);
+    // After-restore records the payments of lost events in the invoice; of a foreign one it only tells people.
+    const isTold = whose === 'foreign' && world.printed.has(other.id);
     if (timeline.length < maybeCut && entries.length === 0 && !isTold)
       report('second payments are seen', `${other.id} by ${other.by} holds money, and it is ${status}`, id);
     const said = entries.filter(({ what }) => what === 'payment of somebody else');
@@ -191,7 +191,7 @@ function checkNotifications(
   const own = world.provider.paymentsOf(id).find((one) => one.id === payment.id);
   const wasReversed = own !== undefined && (own.refunds.length > 0 || own.disputes.length > 0);
   for (const [what, type] of Object.entries(announced)) {
-    // What people find after a queue was lost is not announced: it was long ago.
+    // Events that after-restore finds once a queue was lost are not announced: they happened long ago.
     const ends = timeline.filter((entry) => entry.what === what && entry.by !== 'after-restore').length;
     const ids = new Set(
       world.notifications.filter((one) => one.invoiceId === id && one.type === type).map((one) => one.id),
@@ -312,7 +312,7 @@ function checkSummary({ invoices, messages, summary }: EndState, report: Report)
     report('summary counts', `parked messages: ${parked}, and the summary says ${summary.outbox.parked}`);
 }
 
-/** What was refunded, or is about to be, by currency. */
+/** Adds up what was refunded, or is about to be, by currency. */
 function sumsOf(
   invoices: readonly (InvoiceDocument & { reversals?: Reversals; currency?: string })[],
 ): string {

@@ -1,4 +1,4 @@
-/** What must hold at every write of a message of the outbox (src/outbox/outboxMessage.ts has its states). */
+/** Checks at every write of an outbox message (src/outbox/outboxMessage.ts has its states). */
 import type { OutboxEntry, OutboxStatus } from '../../../src/outbox/outboxMessage.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import type { Report } from './violation.ts';

@@ -1,4 +1,6 @@
-/** What may open the circuit of an instance: calls of the provider that fail, and calls that are never answered. */
+/**
+ * Calls that may open the circuit of an instance: those that fail, and those that the provider never answers.
+ */
 
 /** A call without an answer for so long will time out, in milliseconds: the invariants need not wait for that. */
 const silentMs = 5_000;
@@ -18,7 +20,7 @@ export function createProviderTrouble(now: () => number) {
         failed ||= isFailure || now() - call.began >= silentMs;
       };
     },
-    /** Whether a circuit may have opened. It closes with the next call, however much later that comes. */
+    /** True if a circuit may have opened. It closes with the next call, however much later that comes. */
     seen: (): boolean => failed || [...unanswered].some(({ began }) => now() - began >= silentMs),
   };
 }

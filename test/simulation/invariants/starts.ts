@@ -8,7 +8,7 @@ import { type Activity, activity } from '../fleet/activity.ts';
 import type { InvoiceDocument } from './steps.ts';
 import type { Report } from './violation.ts';
 
-/** What one delivery has done about one invoice since it sent its start. */
+/** Record of the calls of one delivery for one invoice since it sent its start. */
 export interface StartOfCalls {
   startId: string;
   /** The attempt that a start makes it that calls again. */

@@ -1,4 +1,4 @@
-/** What must hold at every step: each write, each transaction that is sent, each charge. */
+/** Checks at every step: each write, each transaction that is sent, each charge. */
 
 import { isSystemId } from '../../../src/documents/storedDocuments.ts';
 import type { InvoiceStatus } from '../../../src/invoice/invoiceStatus.ts';
@@ -78,7 +78,9 @@ export function createStepChecks(parts: {
   invoice: (id: string) => InvoiceDocument | undefined;
   /** Without faults: nothing is claimed again. */
   calm: boolean;
-  /** Whether calls have failed or were slow, but for those that came too fast: then others may be held back. */
+  /**
+   * True if calls have failed or were slow, other than those over the rate: then others may be retried later.
+   */
   mayHoldBack: () => boolean;
   /** True if a person has made this refund by hand instead, for so long that the app must have seen it. */
   madeByHand: (refundId: string) => boolean;
@@ -203,7 +205,7 @@ export function createStepChecks(parts: {
       report('has a time', `it is ${status} and checkAt is ${checkAt}`, id);
   }
 
-  /** What the invoice says against what the provider has. */
+  /** Checks the invoice against the provider's payments. */
   function money(after: InvoiceDocument): void {
     const { id, status, payment } = after;
     const all = parts.provider().paymentsOf(id);

@@ -4,7 +4,7 @@
  */
 import type { Machine } from '../engine/machine.ts';
 
-/** What proves nothing: the provider has not said what becomes of the payment. */
+/** Outcomes that prove nothing: the provider has not said what becomes of the payment. */
 const provesNothing: ReadonlySet<string> = new Set(['unknown', 'transient', 'rateLimited', 'heldBack']);
 
 export function createSuspects() {

@@ -1,4 +1,4 @@
-/** What must hold, by name. */
+/** The invariants by name. */
 export const invariants = {
   'charged once': 'money moves for an invoice while other money of it has moved, or may',
   'key after decline': 'a new key appears before the one before it was definitely declined',

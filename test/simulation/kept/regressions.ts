@@ -110,7 +110,7 @@ export const longRegressions: readonly {
   found: string;
   /** The name of the guard in test/guards. */
   guard: string;
-  /** What is violated without it. */
+  /** The invariant that is violated without it. */
   invariant: Invariant;
 }[] = [
   {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AwayService, OutageCell } from './outageCell.ts';
 
-/** What was seen of one outage. */
+/** Observations of one outage. */
 export const outageSeenSchema = z.object({
   /** Alerts that fired although nothing was wrong yet. */
   early: z.array(z.string()),
@@ -10,7 +10,7 @@ export const outageSeenSchema = z.object({
   /** Invoices that were not paid when it ended, and in the end. */
   backlog: z.int(),
   unpaid: z.int(),
-  /** What the provider's allowance takes for the backlog. */
+  /** Time that the backlog takes at the provider's allowance (minutes). */
   idealMinutes: z.number(),
   /** From the end of the outage until all were paid that needed no second look-up. */
   paidAfterMinutes: z.number(),
@@ -48,7 +48,7 @@ export function firstAlert({ away }: Pick<OutageCell, 'away'>, { fired }: Outage
   return minutes.length === 0 ? undefined : Math.min(...minutes);
 }
 
-/** What is wrong with how an outage went; empty if it went as it should. */
+/** Lists what went wrong with an outage; empty if nothing did. */
 export function judgeOutage(cell: OutageCell, seen: OutageSeen): string[] {
   const wrong: string[] = [];
   const { early, unpaid, paidAfterMinutes, lookedUp, lookedUpAfterMinutes, gaveUp } = seen;

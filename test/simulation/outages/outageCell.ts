@@ -2,7 +2,7 @@
 import type { Service } from '../plan/faults.ts';
 import { hour, type Plan, type PlannedInvoice } from '../plan/plan.ts';
 
-/** What an operator would say is down. */
+/** Services that can be down, as an operator would name them. */
 export const awayServices = ['cosmos', 'serviceBus', 'storage', 'provider'] as const;
 export type AwayService = (typeof awayServices)[number];
 
@@ -80,5 +80,5 @@ function invoiceOf(n: number, dueAt: number): PlannedInvoice {
   return { id: `inv-${n}`, customerId: `cus-${customer}`, ...named, ...terms };
 }
 
-/** How long nothing may be wrong after an outage, in milliseconds, before it counts as never finished. */
+/** Time after an outage by which every invoice must be paid (ms); otherwise it counts as never finished. */
 export const patienceMs = 12 * hour;

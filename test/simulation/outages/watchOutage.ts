@@ -9,7 +9,10 @@ const lookForMs = 20 * minute;
 /** No alert looks further back (milliseconds). */
 const longestWindowMs = 61 * minute;
 
-/** What follows the last payment is done by then (milliseconds): a work item waits for its next try up to 12 minutes. */
+/**
+ * Time in which the work after the last payment is done (ms): a work item waits for its next try up to 12
+ * minutes.
+ */
 const followUpsMs = 30 * minute;
 
 /** Watches the fleet from the first event to the last. Its timers tick until everything is paid. */

@@ -1,4 +1,7 @@
-/** What is wrong with the network, the queues and the provider at the moment, and so what becomes of each call. */
+/**
+ * Faults of the network, the queues and the provider at the moment, and the fate of each call that follows
+ * from them.
+ */
 import type { SeededRandom } from '../../support/seededRandom.ts';
 import type { Machine, Timeline } from '../engine/machine.ts';
 import type { Fate } from '../engine/network.ts';
@@ -24,11 +27,11 @@ export interface Conditions {
   /** From now on calls count towards the one that the fault waits for: those of this machine, or of all. */
   await(fault: AtCall, machine: Machine | undefined): void;
   begin(fault: Lasting): void;
-  /** How late a message of a queue comes, in milliseconds. */
+  /** Delay of a message of a queue (ms). */
   lateness(queue: 'serviceBus' | 'storageQueue'): number;
-  /** Whether a message of a queue comes twice. */
+  /** True if a message of a queue comes twice. */
   comesTwice(queue: 'serviceBus' | 'storageQueue'): boolean;
-  /** Whether a queue hands out messages. */
+  /** True if a queue hands out messages. */
   delivers(queue: 'serviceBus' | 'storageQueue'): boolean;
   /** Calls per second that the provider takes, of those that it allows. */
   rate(allowed: number): number;
@@ -40,7 +43,7 @@ export interface Conditions {
   staleMs(): number;
   /** Everything works from now on. */
   heal(): void;
-  /** How often each kind of trouble has met a call. */
+  /** Number of times that each kind of trouble has struck. */
   readonly met: Map<string, number>;
 }
 
@@ -112,7 +115,10 @@ export function createConditions({ timeline, seed, loseLeases, hang }: Condition
     return undefined;
   }
 
-  /** What a fault makes of the call that it waited for; undefined if the call goes its way. */
+  /**
+   * Applies a fault to the call that it waited for. Returns the fate of the call; undefined if it goes ahead
+   * as usual.
+   */
   function strike(
     fault: AtCall,
     {

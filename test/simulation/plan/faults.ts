@@ -1,7 +1,7 @@
 import type { Settings } from '../../../src/settings/settings.ts';
 import type { OutsidePayment, Reversal } from '../world/provider.ts';
 
-/** What the app calls outside its process. */
+/** Services that the app calls outside its process. */
 export const services = [
   'cosmos',
   'locks',
@@ -42,7 +42,7 @@ export const moreActions = [
 ] as const;
 export type OperatorAction = (typeof operatorActions | typeof moreActions)[number];
 
-/** What a deployment may change while instances of the version before still run. */
+/** Settings that a deployment may change while instances of the version before still run. */
 export type Changes = Partial<
   Pick<Settings, 'batchSize' | 'shardGroups' | 'leaseSeconds' | 'claimStaleSeconds' | 'paymentTimeoutSeconds'>
 >;

@@ -359,7 +359,7 @@ const stories: Readonly<Record<string, Story>> = {
     const chosen = someOf(random, plan, random.between(2, 8));
     return {
       invoices,
-      // What else goes wrong is planned for as long: nothing may go wrong behind the end of faults.
+      // All other faults are planned within the same time: nothing may go wrong after the end of faults.
       horizonMs: Math.max(plan.horizonMs, at + 2 * hour),
       faults: [
         ...chosen.map((invoice) =>

@@ -1,4 +1,4 @@
-/** What happens in one schedule: all of it follows from the seed. */
+/** The plan of one schedule: all of it follows from the seed. */
 import { type SeededRandom, seededRandom } from '../../support/seededRandom.ts';
 import type { ChargeFate } from '../world/provider.ts';
 import type { Fault } from './faults.ts';
@@ -11,14 +11,14 @@ export interface PlannedInvoice {
   /** Milliseconds from the beginning. */
   dueAt: number;
   paymentMethod?: string;
-  /** What happens to its charges, one after the other; the rest succeed. */
+  /** Fates of its charges, one after the other; the rest succeed. */
   fates: readonly ChargeFate[];
 }
 
 export interface Plan {
   seed: number;
   instances: number;
-  /** How long faults go on, in milliseconds. */
+  /** Time from the beginning until the end of faults (ms). */
   horizonMs: number;
   invoices: readonly PlannedInvoice[];
   faults: readonly Fault[];
@@ -32,7 +32,7 @@ export interface Plan {
   claimStaleSeconds: number;
   paymentTimeoutSeconds: number;
   invoiceEveryMs: number;
-  /** Whether the provider's events are listed. */
+  /** True if the provider's events are listed. */
   listsEvents: boolean;
   notifies: boolean;
   searchLagMs: number;

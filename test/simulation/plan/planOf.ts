@@ -94,7 +94,7 @@ function invoiceOf(
   };
 }
 
-/** What happens to the charges of one invoice. */
+/** Draws the fates of the charges of one invoice. */
 function fatesOf(random: SeededRandom, share: number): ChargeFate[] {
   const fates: ChargeFate[] = [];
   while (random.next() < share && fates.length < 6) {

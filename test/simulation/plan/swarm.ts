@@ -60,7 +60,7 @@ function momentOf(random: SeededRandom, { horizonMs, invoiceEveryMs }: Shape, ki
   return random.between(0, horizonMs);
 }
 
-/** How long something lasts: mostly seconds, sometimes hours. */
+/** Draws a duration (ms): mostly seconds, sometimes hours. */
 function lengthOf(random: SeededRandom, { horizonMs }: Shape): number {
   return random.pick([
     random.between(1_000, 20_000),
@@ -70,7 +70,10 @@ function lengthOf(random: SeededRandom, { horizonMs }: Shape): number {
   ]);
 }
 
-/** How long a machine stands still. It may go on doing so once nothing else goes wrong, so the end waits for it. */
+/**
+ * Draws the time that a machine stands still (ms). It may last beyond the end of faults, so the end waits for
+ * it.
+ */
 function standstillOf(random: SeededRandom, swarm: Swarm): number {
   return Math.min(3 * hour, lengthOf(random, swarm));
 }

@@ -2,9 +2,9 @@ import type { Operation } from '../../../src/documents/documentStore.ts';
 import type { MemoryDocuments } from '../../memory/memoryDocuments.ts';
 
 /**
- * What operations cost in request units, estimated as in scripts/costs/usage.ts: documents of 1 kB with few indexed paths.
- * A point read of 1 kB costs 1 (https://learn.microsoft.com/azure/cosmos-db/request-units), a query 2.3 and about as much as
- * a read for each document that it returns.
+ * Costs of operations in request units, estimated as in scripts/costs/usage.ts: documents of 1 kB with few
+ * indexed paths. A point read of 1 kB costs 1 (https://learn.microsoft.com/azure/cosmos-db/request-units), a
+ * query 2.3 and about as much as a read for each document that it returns.
  */
 const requestUnits = { create: 6, patch: 11, read: 1, query: 2.3, returned: 1, otherWrite: 11, otherRead: 1 };
 

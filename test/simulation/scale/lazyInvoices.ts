@@ -12,7 +12,7 @@ const storedAhead = 1_200;
 export interface LazyInvoices {
   /** The store, filled up before each query of one shard. */
   documents: MemoryDocuments;
-  /** How many are not stored yet. */
+  /** Number of invoices that are not stored yet. */
   readonly left: number;
 }
 

@@ -51,9 +51,9 @@ export interface ScaleResult {
 const minute = 60_000;
 /** The timers tick then for the first time. */
 const dueMs = 5 * minute;
-/** How often it is looked what is done, in milliseconds. */
+/** Interval at which the paid invoices are counted (ms). */
 const lookEveryMs = 1_000;
-/** What was written longer ago than this, in milliseconds, and is done, is forgotten. */
+/** Time that an invoice is kept after its payment (ms). Dispatched messages are not kept. */
 const keptMs = 60_000;
 const forgetEveryMs = 10_000;
 
@@ -165,7 +165,10 @@ export async function simulateScale(
       fleet.later(forgetEveryMs, forgetOften);
     }
 
-    /** What is done, and was before a time, is forgotten everywhere. */
+    /**
+     * Removes the invoices paid by `before`, and counts them and their charges. Removes every dispatched
+     * message and all receipts, too.
+     */
     function forget(before: number): void {
       for (const [key, document] of world.stored) {
         const { id, shard, status, type } = document;

@@ -1,4 +1,4 @@
-/** What the payment provider knows of its payments, their refunds and disputes. */
+/** The payment provider's records of payments, their refunds and disputes. */
 import type { EventHint, PaymentProgress, ProviderReversals } from '../../../src/paying/paymentProvider.ts';
 
 export interface LedgerRefund {
@@ -52,8 +52,8 @@ export interface LedgerEvent {
 export type Content = Pick<LedgerPayment, 'customerId' | 'amountMinor' | 'currency'>;
 
 /**
- * Whose payment it is, by the table of docs/exactly-once.md. Written down here once more, so that the app is not judged by its
- * own words.
+ * Decides whose payment it is, by the table of docs/exactly-once.md. Written down here once more, so that the
+ * app is not judged by its own words.
  */
 export function whoseIs(payment: LedgerPayment, invoice: Content): 'ours' | 'unclear' | 'foreign' {
   if (payment.by === 'deployment' || payment.customerId !== invoice.customerId) return 'foreign';
@@ -61,7 +61,7 @@ export function whoseIs(payment: LedgerPayment, invoice: Content): 'ours' | 'unc
   return 'ours';
 }
 
-/** Whether money has moved for it, and not all of it back. */
+/** True if money has moved for it, and not all of it has gone back. */
 export function holdsMoney({ progress, amountMinor, refunds, disputes }: LedgerPayment): boolean {
   if (progress.kind !== 'succeeded') return false;
   const gone = [
@@ -71,12 +71,12 @@ export function holdsMoney({ progress, amountMinor, refunds, disputes }: LedgerP
   return gone.reduce((sum, one) => sum + one.amountMinor, 0) < amountMinor;
 }
 
-/** Whether it holds money or may still get it. */
+/** True if it holds money or may still get it. */
 export function mayHoldMoney(payment: LedgerPayment): boolean {
   return payment.progress.kind === 'alive' || holdsMoney(payment);
 }
 
-/** Whether something of it has gone back, or may. */
+/** True if some of it has gone back, or may. */
 export function isTouched({ refunds, disputes }: LedgerPayment): boolean {
   return refunds.some(isGoneOrGoing) || disputes.some(({ status }) => status !== 'won');
 }

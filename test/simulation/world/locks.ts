@@ -5,7 +5,10 @@ import type { MemoryLockStore } from '../../../src/testing/locks/memoryLockStore
 import type { Machine } from '../engine/machine.ts';
 import type { Network } from '../engine/network.ts';
 
-/** Until when a machine may trust its lease of a lock, on its own monotonic clock; undefined if it never had one. */
+/**
+ * Time until which a machine may trust its lease of a lock, on its own monotonic clock (ms); undefined if it
+ * never had one.
+ */
 export type TrustedUntil = (key: string) => number | undefined;
 
 export function locksOf(

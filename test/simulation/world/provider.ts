@@ -34,7 +34,7 @@ import {
   reversalsOfPayment,
 } from './ledger.ts';
 
-/** What happens to one charge. */
+/** Fate of one charge. */
 export type ChargeFate =
   | { kind: 'ok' }
   | { kind: 'declined'; severity: 'soft' | 'hard' }
@@ -56,7 +56,10 @@ export type ChargeFate =
   | { kind: 'remembered'; moved: boolean };
 
 const hour = 3_600_000;
-/** How long a key is remembered, in milliseconds: a day at least (https://docs.stripe.com/api/idempotent_requests). */
+/**
+ * Time that an idempotency key is remembered (ms): a day at least
+ * (https://docs.stripe.com/api/idempotent_requests).
+ */
 const keyLifeMs = 24 * hour;
 const pageSize = 20;
 
@@ -112,13 +115,13 @@ export interface ProviderParts {
   watch: ProviderWatch;
   /** Calls per second that are taken now. */
   rate: () => number;
-  /** How far the search lags, in milliseconds. */
+  /** Lag of the search now (ms). */
   searchLagMs: () => number;
   /** True if the search gives no answer now, while everything else does. */
   searchAway?: () => boolean;
   /** Chance in what old plans know nothing of. Absent: refunds that have succeeded do not fail, and none is canceled. */
   more?: SeededRandom | undefined;
-  /** Whether a call is within the limit. Default: so many by the second of its own clock. */
+  /** True if a call is within the limit. Default: `rate` calls in each second of its own clock. */
   takes?: (() => boolean) | undefined;
 }
 

@@ -19,10 +19,10 @@ export interface BusMessage {
 export interface ServiceBusQueue {
   /** Duplicates within five minutes are dropped, as in infra/modules/serviceBus.bicep. */
   send(messageId: string, body: unknown, delayMs?: number): void;
-  /** Whether the lock was still held: otherwise the message is, or will be, delivered again. */
+  /** Returns true if the lock was still held: otherwise the message is, or will be, delivered again. */
   complete(token: string): boolean;
   abandon(token: string): boolean;
-  /** Until when it is locked now; undefined: the lock was lost. */
+  /** Renews the lock. Returns the time until which it is held now (ms); undefined if it was lost. */
   renew(token: string): number | undefined;
   deadLetter(token: string, reason: string): boolean;
   /** Delivers a copy that duplicate detection did not see. */
@@ -46,9 +46,9 @@ export function serviceBusQueue(
   }: {
     /** Hands a message to a host; false if none takes it now. */
     deliver: (message: BusMessage, token: string) => boolean;
-    /** How late a message comes, in milliseconds. */
+    /** Extra delay of a message (ms), besides the one it was sent with. */
     lateness: () => number;
-    /** Whether the message that was just sent comes twice. */
+    /** True if the message that was just sent comes twice. */
     comesTwice: () => boolean;
   },
 ): ServiceBusQueue & { offer(): void } {

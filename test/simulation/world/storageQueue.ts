@@ -24,7 +24,7 @@ export interface StorageQueue {
   take(message: QueuedMessage): void;
 }
 
-/** How long the host makes a message invisible while its function runs, in milliseconds. */
+/** Time that the host makes a message invisible while its function runs (ms). */
 const visibilityMs = 600_000;
 
 export function storageQueue(

@@ -1,4 +1,7 @@
-/** What the containers beside the invoices hold: runs, failures and poison records, the audit, the event cursor. */
+/**
+ * Contents of the containers beside the invoices: runs, failures and poison records, the audit, the event
+ * cursor.
+ */
 import type { EventCursor } from '../../../src/after/readEventList.ts';
 import type { AuditEntry, AuditTrail } from '../../../src/ops/audit.ts';
 import type { RunRecord } from '../../../src/runs/runRecord.ts';

@@ -53,7 +53,7 @@ export function createWorld(
   }: {
     provider: Provider;
     queues: Queues;
-    /** Whether the app hears of the provider's events. */
+    /** True if the app hears of the provider's events. */
     listsEvents: boolean;
     /** Lag of a read of documents now (ms). Absent: none ever lags. */
     staleMs: (() => number) | undefined;
@@ -187,6 +187,8 @@ export function createWorld(
     /** By name: how often each was written. */
     receipts: new Map<string, number>(),
     notifications: [] as Notification[],
+    /** Foreign payments that after-restore has told people of. */
+    printed: new Set<string>(),
     /** Invoices and payments whose work a queue has lost. */
     lostWork: new Set<string>(),
     /** Refunds that were asked for here, and that a person has made by hand instead (ms). */

@@ -12,7 +12,7 @@ import { stop } from '../signals.ts';
 export interface ServerProcess extends AsyncDisposable {
   /** Its temporary folder. */
   folder: string;
-  /** What it wrote so far. */
+  /** Everything it has written so far. */
   output: () => string;
   /** Stops it in the middle of whatever it does, and lets it go on. */
   freeze: () => Promise<void>;

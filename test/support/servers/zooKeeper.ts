@@ -35,7 +35,7 @@ export async function startZooKeeper(tickMs: number, settings: Settings = {}): P
 /** One of an ensemble. */
 export interface ZooKeeperMember {
   server: ZooKeeperProcess;
-  /** What lies between it and each leader that it may follow. Empty without proxies. */
+  /** Proxies between it and each leader that it may follow. Empty without proxies. */
   toLeader: Map<ZooKeeperMember, TcpProxy>;
 }
 

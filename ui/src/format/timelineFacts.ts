@@ -1,6 +1,6 @@
 import type { TimelineEntry } from '../../../src/ops/answers/invoiceAnswers.ts';
 
-/** What an entry of a timeline says besides its time, event and instance; internal ids come last. */
+/** Facts of a timeline's entry besides its time, event and instance; internal ids come last. */
 const names: readonly (readonly [field: string, label: string])[] = [
   ['reason', 'because'],
   ['attempt', 'attempt'],

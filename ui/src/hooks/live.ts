@@ -1,4 +1,4 @@
 import { createContext } from 'preact';
 
-/** Whether lists and figures keep themselves up to date. */
+/** True if `usePolled` looks again by itself, so that pages stay up to date. */
 export const Live = createContext(true);

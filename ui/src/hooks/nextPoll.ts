@@ -2,8 +2,8 @@
 export const pollMs = { first: 1_000, busy: 5_000, idle: 30_000, longest: 60_000 };
 
 /**
- * How long to wait for the next look after `failures` in a row. What has just begun to move is watched closely: a small run
- * ends within seconds. Each of the `looks` before that found it moving doubles the time. Pure.
+ * Calculates the wait before the next look, after `failures` in a row (ms). Work that has just begun to move is watched
+ * closely: a small run ends within seconds. Each of the `looks` before that found it moving doubles the time. Pure.
  */
 export function nextPollMs(busy: boolean, failures: number, looks = Number.POSITIVE_INFINITY): number {
   // An app that is away may come back at any moment.

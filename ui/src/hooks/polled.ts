@@ -16,7 +16,7 @@ interface Look<T> {
   /** Looks of another name start from nothing. */
   name: string;
   load: () => Promise<T>;
-  /** Whether work moves: then it looks more often. */
+  /** True if work moves: then it looks more often. */
   isBusy?: (data: T) => boolean;
   /** It looks once, and again only when it is told to: for what costs much to find. */
   once?: boolean;

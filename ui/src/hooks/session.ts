@@ -2,7 +2,7 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { MeAnswer } from '../../../src/ops/answers/overviewAnswers.ts';
 
-/** Who uses the page, and where. */
+/** The user of the page, and the deployment that it shows. */
 export const Session = createContext<MeAnswer>({
   actor: '',
   roles: [],

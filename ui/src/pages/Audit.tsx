@@ -30,7 +30,7 @@ function detailText(detail: AuditRecord['detail'] = {}): string {
     .join(', ');
 }
 
-/** Who did what on a day, newest first. */
+/** Shows who did what on a day, newest first. */
 export function Audit({ place }: { place: Place }) {
   const { query } = place;
   const asked = { day: query.get('day') ?? undefined, continuation: query.get('page') ?? undefined };

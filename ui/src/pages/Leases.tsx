@@ -13,7 +13,7 @@ import { Status } from '../parts/Status.tsx';
 import { type Column, Table } from '../parts/Table.tsx';
 import { Time } from '../parts/Time.tsx';
 
-/** Who holds each lease, those held longest first. */
+/** Shows who holds each lease, those held longest first. */
 export function Leases() {
   const look = usePolled({
     name: 'leases',

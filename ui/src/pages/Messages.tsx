@@ -5,7 +5,7 @@ import { Link } from '../parts/Link.tsx';
 import { OutboxMessages } from '../parts/OutboxMessages.tsx';
 import { Page } from '../parts/Page.tsx';
 
-/** What the outbox still has to send, and what was given up. */
+/** Shows the messages of the outbox, by default those still to be sent; the dead letters have a tab of their own. */
 export function Messages({ place }: { place: Place }) {
   const dead = place.query.get('tab') === 'dead';
   const tabs = [

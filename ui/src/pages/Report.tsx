@@ -44,7 +44,7 @@ const amounts: readonly Column<Row>[] = kinds.map(([head, kind]) => ({
 const currency: Column<Row> = { head: 'Currency', cell: (row) => row.currency };
 const day: Column<Row> = { head: 'Day', cell: (row) => row.day ?? '' };
 
-/** What was paid, declined, refunded and disputed, per day and currency. */
+/** Shows what was paid, declined, refunded and disputed, per day and currency. */
 export function Report({ place: { path, query } }: { place: Place }) {
   const asked = {
     from: query.get('from') ?? undefined,

@@ -8,7 +8,7 @@ const blocks = inSections(
   readMarkdown(runbook).filter((block) => block.kind !== 'heading' || block.level > 1),
 );
 
-/** What to do: the runbook of the documents, as it was when this release was built. */
+/** Shows the runbook of the documents, as it was when this release was built. */
 export function Runbook() {
   useEffect(() => {
     const id = location.hash.slice(1);

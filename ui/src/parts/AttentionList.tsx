@@ -72,7 +72,7 @@ const told: Readonly<Record<Item['code'], Told>> = {
   },
 };
 
-/** What needs a person, the most urgent first, each with what fixes it; one quiet line on a good day. */
+/** Lists what needs a person, the most urgent first, each with what fixes it; one quiet line on a good day. */
 export function AttentionList({ attention, isFresh }: { attention: readonly Item[]; isFresh: boolean }) {
   const { pause, away } = useContext(State);
   const [open, setOpen] = useState<Fix>();

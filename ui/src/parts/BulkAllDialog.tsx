@@ -45,7 +45,7 @@ export function BulkAllDialog({
       action={title}
       reason="required"
       danger={request.action === 'void' || request.action === 'discard'}
-      // What is redriven charges nothing twice, and can be redriven again.
+      // A message that is redriven charges nothing twice, and can be redriven again.
       {...(count > 0 && request.action !== 'redrive' ? { typed: String(count) } : {})}
       wrong={
         counting.kind === 'failed'

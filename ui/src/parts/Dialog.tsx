@@ -6,13 +6,13 @@ interface DialogProps {
   /** The question, with what it is about. */
   title: string;
   children?: ComponentChildren;
-  /** What the button does. */
+  /** Label of the button: what it does. */
   action: string;
-  /** Whether it asks why, for the audit trail. */
+  /** Field for a reason, for the audit trail. Absent: there is none. */
   reason?: 'required' | 'optional';
-  /** What has to be typed, for what cannot be undone. */
+  /** Text that has to be typed, for what cannot be undone. Absent: none. */
   typed?: string;
-  /** What is still wrong with the fields inside; undefined if nothing is. */
+  /** Fault that the fields inside still have; undefined if there is none. */
   wrong?: string | undefined;
   danger?: boolean;
   /**

@@ -1,6 +1,6 @@
 import { CallFailed } from '../api/call.ts';
 
-/** What went wrong, in the words of the app. */
+/** Says what went wrong, in the words of the app. */
 export function failureText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -8,7 +8,7 @@ import { type Column, Table } from './Table.tsx';
 /** Rows that are shown; a file with more of them is wrong as a whole. */
 const mostShown = 500;
 
-/** What has come of an import: rejected rows first. */
+/** Shows the outcome of an import: rejected rows first. */
 export function ImportResult({
   progress: { created, duplicates, rejected },
   file,

@@ -8,7 +8,7 @@ import { useNow } from './Time.tsx';
 
 const skeletonAfterMs = 300;
 
-/** What a look has found; before that a skeleton, or why there is nothing. Stale data says so. */
+/** Shows what a look has found; before that a skeleton, or why there is nothing. Stale data says so. */
 export function Loaded<T>({
   look: { data, error, asOf, reload },
   children,

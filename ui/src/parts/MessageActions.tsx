@@ -6,7 +6,7 @@ import { announce } from './Announcements.tsx';
 import { BulkAllDialog } from './BulkAllDialog.tsx';
 import { Dialog } from './Dialog.tsx';
 
-/** What can be done with messages that are stuck: with those selected, or with all of them. */
+/** Offers what can be done with messages that are stuck: with those selected, or with all of them. */
 export function MessageActions({
   text,
   ids,

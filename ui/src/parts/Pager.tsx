@@ -1,7 +1,7 @@
 import { countText } from '../format/amountText.ts';
 import { go, type Place, withFilters } from '../hooks/location.ts';
 
-/** What the history remembers of a page that Next has led to. */
+/** State in the history of a page that Next has led to. */
 const reached = 'by Next';
 
 /**

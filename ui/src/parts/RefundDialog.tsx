@@ -9,7 +9,7 @@ import type { InvoiceDialog } from './invoiceDialog.ts';
 /** A refund of a part, or of all that is left. */
 export function RefundDialog({ invoice, close, done }: InvoiceDialog) {
   const { id, amountMinor, currency, reversals } = invoice;
-  // What was left when the dialog opened: after a lost answer the invoice shows less, and the request must stay the same.
+  // The amount left when the dialog opened: after a lost answer the invoice shows less, and the request must stay the same.
   const [left] = useState(amountMinor - (reversals?.refundedMinor ?? 0));
   const [wanted, setWanted] = useState(amountText(left, currency).replaceAll(',', ''));
   const parsed = parseAmount(wanted.trim(), currency);

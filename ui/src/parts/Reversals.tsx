@@ -20,7 +20,7 @@ interface Row {
   paymentId?: string;
 }
 
-/** What has gone back to the customer, or may. */
+/** Shows what has gone back to the customer, or may. */
 export function Reversals({ invoice, done }: { invoice: InvoiceDetailAnswer; done: () => void }) {
   const { id: invoiceId, reversals, currency: usual } = invoice;
   const [asked, setAsked] = useState<Unsettled & { isSame: boolean }>();

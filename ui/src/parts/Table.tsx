@@ -9,12 +9,12 @@ export interface Column<Row> {
 }
 
 interface TableProps<Row> {
-  /** What the table lists; screen readers read it. */
+  /** Name of what the table lists, for screen readers only. */
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
-  /** What says that a row has changed. */
+  /** Returns a text that differs once the row has changed. Absent: changes are not shown. */
   stateOf?: (row: Row) => string;
   /** The rows can be selected. */
   selection?: Selection;

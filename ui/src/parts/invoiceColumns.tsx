@@ -5,7 +5,7 @@ import { Status } from './Status.tsx';
 import type { Column } from './Table.tsx';
 import { Time } from './Time.tsx';
 
-/** What a list of invoices shows of each. */
+/** Columns of a list of invoices. */
 export const invoiceColumns: readonly Column<InvoiceAnswer>[] = [
   { head: 'Invoice', cell: ({ id }) => <Link to={invoicePath(id)}>{id}</Link> },
   {

@@ -1,6 +1,6 @@
 import type { InvoiceDetailAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
 
-/** What every dialog about an invoice is given. */
+/** Properties of every dialog about an invoice. */
 export interface InvoiceDialog {
   invoice: InvoiceDetailAnswer;
   close: () => void;

@@ -7,7 +7,7 @@ export function isAggregate(name: string): boolean {
   return AGGREGATES.has(name.toUpperCase());
 }
 
-/** Whether an expression or projection calls an aggregate outside its subqueries. */
+/** True if an expression or projection calls an aggregate outside its subqueries. */
 export function holdsAggregate(part: unknown): boolean {
   if (typeof part !== 'object' || part === null) return false;
   if (Array.isArray(part)) return part.some(holdsAggregate);

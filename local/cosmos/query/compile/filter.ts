@@ -6,8 +6,8 @@ import type { Scope } from './scope.ts';
 import { as, type Location, RANK, type TypedSql } from './typedSql.ts';
 
 /**
- * What a filter says about stored properties, by path, that an index can use: `equal` to one value, one of
- * `several`, or in a `range`. `pinned` holds the rank of the only type that passes the filter.
+ * Facts that a filter states about stored properties, by path, and that an index can use: `equal` to one
+ * value, one of `several`, or in a `range`. `pinned` holds the rank of the only type that passes the filter.
  */
 export type FilterFacts = {
   equal: Set<string>;

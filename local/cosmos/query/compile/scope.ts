@@ -2,8 +2,9 @@ import type { Expression } from '../ast.ts';
 import type { TypedSql } from './typedSql.ts';
 
 /**
- * What names mean and where aggregates are allowed. A `rows` scope sees one row at a time. A `groups` scope
- * sees whole groups: aggregates and the grouping expressions, both computed in its `rows` scope.
+ * Meaning of names, and the places where aggregates are allowed. A `rows` scope sees one row at a time. A
+ * `groups` scope sees whole groups: aggregates and the grouping expressions, both computed in its `rows`
+ * scope.
  */
 export type Scope =
   | { sees: 'rows'; names: ReadonlyMap<string, TypedSql>; outer: Scope | undefined }
@@ -18,7 +19,7 @@ export function lookUp(scope: Scope | undefined, name: string): TypedSql | undef
 /** The table of a container's items. `within` limits it to the bound partition key, or partition key range. */
 export type ItemTable = { table: string; within: 'pk' | 'pkrange' | undefined };
 
-/** Whether two expressions are the same apart from their place in the text. */
+/** True if two expressions are the same apart from their place in the text. */
 export function sameExpression(left: Expression, right: Expression): boolean {
   return text(left) === text(right);
 }

@@ -6,7 +6,7 @@ export type ScalarFunction = {
   parameters: readonly (KnownKind | 'any')[];
   /** Minimum number of arguments. */
   required: number;
-  /** Whether the last parameter may repeat. */
+  /** True if the last parameter may repeat. */
   variadic: boolean;
   result: KnownKind | 'any';
   body: (...args: never[]) => unknown;

@@ -1,4 +1,4 @@
-/** How a lock lies in etcd. */
+/** Layout of a lock in etcd. */
 import { createHash } from 'node:crypto';
 import type { LostReason } from '../../lease.ts';
 import { checkKey } from '../../lockKeys.ts';
@@ -51,12 +51,12 @@ export const keyExists = (key: string): EtcdCompare => {
   return { target: 'CREATE', result: 'GREATER', key, create_revision: '0' };
 };
 
-/** Whether the key is as it was seen, or still missing. */
+/** Requires that the key is as it was seen, or still missing. */
 export const isAsSeen = (key: string, seen: EtcdEntry | undefined): EtcdCompare => {
   return { target: 'MOD', result: 'EQUAL', key, mod_revision: seen?.modRevision ?? '0' };
 };
 
-/** Whether the key was last written at this revision. No key has -1, and one that is missing has 0. */
+/** Requires that the key was last written at this revision. No key has -1, and one that is missing has 0. */
 export const isVersion = (key: string, version: string): EtcdCompare => {
   const mod_revision = /^[1-9]\d{0,17}$/.test(version) ? version : '-1';
   return { target: 'MOD', result: 'EQUAL', key, mod_revision };

@@ -1,4 +1,4 @@
-/** What travels to etcd's v3 API and back, as JSON: https://etcd.io/docs/v3.5/learning/api/. */
+/** Messages to etcd's v3 API and back, as JSON: https://etcd.io/docs/v3.5/learning/api/. */
 import { z } from 'zod';
 
 export type EtcdCompare =
@@ -31,7 +31,7 @@ export interface EtcdAnswer {
   /** Number of the election whose leader the member followed when it answered. */
   term: string;
   succeeded: boolean;
-  /** What each range of the branch that ran has found. */
+  /** Results of the ranges of the branch that ran, in their order. */
   ranges: { entries: EtcdEntry[]; more: boolean }[];
 }
 

@@ -3,12 +3,12 @@ import { errorText } from '../../../platform/errorText.ts';
 import type { LockStore } from '../../lockStore.ts';
 import type { Ballot } from './quorumViews.ts';
 
-/** What to ask every member of a quorum, and what their answers mean. */
+/** A question to every member of a quorum, and the meaning of their answers. */
 export interface Question<T, R> {
   ask: (store: LockStore, signal: AbortSignal, member: number) => Promise<T>;
   /** The outcome; undefined while more answers are needed. */
   decide: (ballot: Ballot<T>) => R | undefined;
-  /** What is left to do at a member once the outcome is known. Failures are ignored. */
+  /** Does the rest at a member that has answered, once the outcome is known. Failures are ignored. */
   after?: (store: LockStore, answer: T, outcome: R) => Promise<unknown>;
   /** Runs the task of a member when its turn comes. Default: at once. */
   turn?: (member: number, task: () => Promise<void>) => unknown;

@@ -2,8 +2,8 @@ import type { LockStore, Refusal } from '../../lockStore.ts';
 import { type Ballot, count, type Quorum } from './quorumViews.ts';
 
 /**
- * What a quorum answers, as soon as its members have said enough; undefined until then. Where it stays undefined after all
- * have answered or failed, too few were in reach.
+ * Decides the answer of a quorum as soon as its members have said enough; undefined until then. Where it stays undefined after
+ * all have answered or failed, too few were in reach.
  */
 export type Decision<T, R> = (ballot: Ballot<T>, quorum: Quorum) => R | undefined;
 

@@ -5,7 +5,7 @@ import { poll, type Question } from './poll.ts';
 import { type MemberView, type Quorum, quorumOf, type Survey, surveyed } from './quorumViews.ts';
 import { turns } from './turns.ts';
 
-/** How many unfinished rejoins of one store are remembered. */
+/** Number of unfinished rejoins of one store that are remembered. Beyond it all of them are forgotten. */
 const mostRejoining = 1_000;
 
 /** The lease that a request is about. */
@@ -16,7 +16,7 @@ export interface LeaseOf {
 
 /** A survey decides before all members have answered. */
 interface MembersSurvey extends Survey {
-  /** What this member has answered to the survey, or will. Asks it again if it has failed, or lacked the lock. */
+  /** Resolves with the answer of this member to the survey. Asks it again if it has failed, or lacked the lock. */
   viewAt(member: number, signal: AbortSignal): Promise<LockView | undefined>;
 }
 
@@ -34,7 +34,7 @@ export interface QuorumMembers {
    * any other holder that counted on this store has lost its majority by now.
    */
   rejoin(store: LockStore, lease: LeaseOf, leaseMs: number): Promise<void>;
-  /** Whether a rejoin for this lease has begun and not succeeded. */
+  /** True if a rejoin for this lease has begun and not succeeded. */
   behind(store: LockStore, lease: LeaseOf): boolean;
 }
 

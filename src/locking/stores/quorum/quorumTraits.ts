@@ -1,7 +1,7 @@
 import type { LockStore, StoreTraits } from '../../lockStore.ts';
 
 /**
- * What all members can do.
+ * Combines the traits of the members into those that all of them meet. No lease is shorter than `shortestMs`.
  *
  * @throws RangeError if there is no length of a lease that all of them grant.
  */

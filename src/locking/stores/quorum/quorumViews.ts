@@ -1,6 +1,6 @@
 import type { LockRecord, LockView } from '../../lockStore.ts';
 
-/** What a member says of a lock. */
+/** A lock as a member sees it. */
 export type MemberView = LockView | 'absent';
 
 /** The answers so far, by member, and how many may still come. */
@@ -9,7 +9,7 @@ export interface Ballot<T> {
   readonly pending: number;
 }
 
-/** How many members it takes to decide, and how many can prevent it. */
+/** Number of members that it takes to decide, and of those that can prevent it. */
 export interface Quorum {
   majority: number;
   blocking: number;
@@ -29,7 +29,7 @@ export function count<T>({ answers }: Ballot<T>, matches: (answer: T) => boolean
 /** A lock as a quorum has it. */
 export interface Survey {
   view: LockView;
-  /** Whether the last record is certainly among those seen. */
+  /** True if the last record is certainly among those seen. */
   certain: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { createClient, createCluster, ErrorReply, type RedisClientOptions } from 'redis';
 import { untilAborted } from '../untilAborted.ts';
 
-/** What the client's own options can say of a server. The rest follows from how leases use it. */
+/** Options of the client that may be chosen for a server. The rest follows from how leases use it. */
 export type RedisServer = Pick<
   RedisClientOptions,
   'url' | 'socket' | 'username' | 'password' | 'credentialsProvider' | 'name' | 'database'

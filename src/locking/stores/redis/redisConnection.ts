@@ -50,7 +50,7 @@ export interface RedisConnection extends AsyncDisposable {
   names(signal: AbortSignal, pattern: string): AsyncIterable<string[]>;
 }
 
-/** How many replicas must acknowledge a change, and within how many milliseconds. */
+/** Number of replicas that must acknowledge a change, and the time that they have for it (ms). */
 export interface Replication {
   replicas: number;
   waitMs: number;

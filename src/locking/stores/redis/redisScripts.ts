@@ -13,7 +13,7 @@ export interface LockKeys {
 /** A script on the two keys of a lock. */
 export interface RedisScript<T> {
   lua: string;
-  /** What EVALSHA calls it. */
+  /** Name of the script for EVALSHA: its SHA-1, in hex digits. */
   sha: string;
   answer: z.ZodType<T>;
   /** The answer that says that it has changed the lock, in a way that a failover must not undo. */
@@ -25,7 +25,7 @@ function lockScript<T>(body: string, answer: z.ZodType<T>, changed?: T): RedisSc
   return { lua, sha: createHash('sha1').update(lua).digest('hex'), answer, changed };
 }
 
-/** What runs scripts: a client of node-redis. */
+/** A client of node-redis, which runs the scripts. */
 interface ScriptRunner {
   sendCommand(args: readonly string[], options: { abortSignal?: AbortSignal }): Promise<unknown>;
 }

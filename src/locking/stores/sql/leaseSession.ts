@@ -6,7 +6,7 @@ import type { SqlValue } from './sqlConnection.ts';
 
 /** A session that keeps one lease: it holds the lock for as long as it lives. */
 export interface LeaseSession {
-  /** How long it may be silent, in milliseconds. Counts from the next answer on. */
+  /** Longest silence before the session ends (ms). A change counts from the next answer on. */
   leaseMs: number;
   /**
    * Runs a statement, after those before it. One whose signal aborts while it waits is not sent. One that was sent and given

@@ -9,7 +9,7 @@ import {
 import { untilAborted } from '../untilAborted.ts';
 import type { SqlAnswer, SqlConnection, SqlValue } from './sqlConnection.ts';
 
-/** How to connect with `mysql2`, a part of its own options. */
+/** Options for a connection with `mysql2`, a part of its own. */
 export interface MysqlConnection
   extends Pick<
     ConnectionOptions,
@@ -20,8 +20,8 @@ export interface MysqlConnection
 }
 
 /**
- * What each session needs, whatever the server's defaults are: each statement is a transaction of its own, and none waits
- * for more than 5 s for a row or a table that another has locked.
+ * Settings of each session, whatever the server's defaults are: each statement is a transaction of its own, and none waits for
+ * more than 5 s for a row or a table that another has locked.
  */
 const settings = 'set autocommit = 1, innodb_lock_wait_timeout = 5, lock_wait_timeout = 5';
 

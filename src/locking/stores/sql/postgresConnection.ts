@@ -3,7 +3,7 @@ import { Client, type ClientConfig, DatabaseError } from 'pg';
 import { untilAborted } from '../untilAborted.ts';
 import type { SqlConnection } from './sqlConnection.ts';
 
-/** How to connect with `pg`, a part of its own options: https://node-postgres.com/apis/client. */
+/** Options for a connection with `pg`, a part of its own: https://node-postgres.com/apis/client. */
 export interface PostgresConnection {
   /** `postgres://user:password@host:port/database` */
   connectionString?: string;

@@ -26,7 +26,7 @@ const rowSchema = z
   .object({
     lock_key: z.string(),
     lease_id: z.string().nullable(),
-    /** Whether the lease runs; null if it was broken or given back. MySQL answers with a number. */
+    /** True while the lease runs; null if it was broken or released. MySQL answers with a number. */
     runs: z.union([z.boolean(), z.number(), z.null()]),
     version: z.string(),
     record: z.string().nullable(),

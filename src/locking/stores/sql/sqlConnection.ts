@@ -1,9 +1,9 @@
-/** What a parameter of a statement may be. */
+/** A parameter of a statement. */
 export type SqlValue = string | number | null | Uint8Array;
 
 export interface SqlAnswer {
   rows: readonly unknown[];
-  /** How many rows an insert, an update or a delete has matched. */
+  /** Number of rows that an insert, an update or a delete has matched. */
   matched: number;
 }
 

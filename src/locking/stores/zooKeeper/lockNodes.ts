@@ -1,4 +1,4 @@
-/** How a lock lies in ZooKeeper. */
+/** Layout of a lock in ZooKeeper. */
 import { checkKey } from '../../lockKeys.ts';
 import type { LockView } from '../../lockStore.ts';
 import { recordFromText } from '../recordText.ts';

@@ -1,4 +1,4 @@
-/** What is asked about locks on a connection that needs no lease. */
+/** Requests about locks on a connection that needs no lease. */
 import type { LostReason } from '../../lease.ts';
 import type { Refusal } from '../../lockStore.ts';
 import { brokenLeaseData, keyOfNode, type LockNodes, nodesOf, type SeenLock } from './lockNodes.ts';

@@ -17,13 +17,13 @@ export interface ZooKeeperServer {
 export interface ZooKeeperSession {
   id: bigint;
   password: Buffer;
-  /** How long it lives on without a word from its client, in milliseconds. The server has the last word. */
+  /** Time that the session lives on without a word from its client (ms), as the server granted it. */
   timeoutMs: number;
 }
 
 export interface ZooKeeperConnection {
   session: ZooKeeperSession;
-  /** Whether it takes requests. Once it does not, it never does again. */
+  /** True if it takes requests. Once it does not, it never does again. */
   isOpen: () => boolean;
   /**
    * Sends a request at once; the server answers in order. Once a request was given up, the connection takes no more.
@@ -96,7 +96,7 @@ export async function connectToZooKeeper(
     } finally {
       waiting.delete(number);
       const idle = waiting.size === 0;
-      // What was given up must not be sent later. An idle connection does not keep the process alive.
+      // A request that its caller abandoned must not be sent later. An idle connection does not keep the process alive.
       if (!open && (idle || socket.writableLength > 0)) socket.destroy();
       else if (idle) socket.unref();
     }

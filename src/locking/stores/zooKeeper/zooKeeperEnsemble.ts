@@ -4,7 +4,7 @@ import { closeSession } from './zooKeeperRequests.ts';
 
 /** The servers that keep the same data. Each connect goes to the one that answered last, or to the next if it failed. */
 export interface ZooKeeperEnsemble extends AsyncDisposable {
-  /** What every path begins with; without a slash at its end. */
+  /** Prefix of every path, without a slash at its end. */
   chroot: string;
   /**
    * Starts a session of exactly `timeoutMs`, which lives for that time after each connect and each request.

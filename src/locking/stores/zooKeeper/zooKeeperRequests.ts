@@ -4,11 +4,11 @@
  */
 import { bool, int, type JuteReader, text } from './jute.ts';
 
-/** What ZooKeeper knows of a node. */
+/** Data that ZooKeeper keeps about a node. */
 export interface NodeStat {
   /** Number of the transaction that last changed its data. No two writes of any node have the same. */
   mzxid: bigint;
-  /** How often its data was changed. */
+  /** Number of changes of its data. */
   version: number;
   /** The session that it ends with; 0 for a node that stays. */
   ephemeralOwner: bigint;

@@ -10,7 +10,7 @@ import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
 import { correctionParts } from '../../../support/correctionParts.ts';
 import { fence, type InvoiceContract, shard } from './world.ts';
 
-/** What an older process must leave alone. */
+/** Tests that an older process leaves newer fields alone. */
 export function newerFieldsContract({ world }: InvoiceContract): void {
   describe('fields of a newer minor release', () => {
     const settlements: Settlement[] = [

@@ -37,7 +37,7 @@ export const toSettle = (invoiceId: string): SettledItem => ({
 
 export type InvoiceContract = ReturnType<typeof invoiceContract>;
 
-/** What the parts of the contract share: stores in the states that the tests begin with. */
+/** Builds the parts that the contract shares: stores in the states that the tests begin with. */
 export function invoiceContract({ open, canFail, onEmulator }: StoreSubject) {
   return { world, worldWithDue, worldWithClaimed, known, canFail };
 
@@ -72,7 +72,7 @@ export function invoiceContract({ open, canFail, onEmulator }: StoreSubject) {
       expect(answer).toEqual({ kind: 'committed' });
     }
 
-    /** What somebody else does to an invoice. */
+    /** Changes an invoice as somebody else does. */
     const touch = (id: string, set: NonNullable<Patch['set']> = { touched: true }) =>
       documents.transact(shardOf(id, shards), [{ kind: 'patch', id, set }]);
 

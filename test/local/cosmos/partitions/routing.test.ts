@@ -232,7 +232,7 @@ async function readChanges(from: Container, continuation?: string) {
   }
 }
 
-/** What one range answers to `SELECT *`. */
+/** Sends `SELECT *` to one range and returns its answer. */
 async function queryRange(
   server: { endpoint: string; key: string },
   { id, database }: Container,

@@ -32,6 +32,7 @@ test('activities spread over two hosts; if one is killed, the other finishes, ea
       .map(({ TaskScheduledId }) => TaskScheduledId);
     expect(answered.sort((a = 0, b = 0) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   }
-  // What the dead host had taken is visible again after a minute: no host.json can make that shorter.
+  // Messages that the killed host had received are visible again after a minute: no host.json can make that
+  // shorter.
   expect(performance.now() - killedAt).toBeLessThan(90_000);
 }, 120_000);

@@ -77,7 +77,7 @@ test('a session lock covers the messages received under it', () => {
   expect(queue.settle(delivery?.token ?? '', { kind: 'complete' }, 109)).toBe(true);
 });
 
-/** What clients may do to a queue. `pick` selects one of the known locks or messages. */
+/** A step of a client, or time that passes. `pick` selects one of the known locks or messages. */
 type Step =
   | { do: 'send'; timeToLive: number | undefined; scheduledIn: number | undefined }
   | { do: 'lock' | 'take' | 'expireLocks' }

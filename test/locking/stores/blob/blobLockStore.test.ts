@@ -1,4 +1,4 @@
-/** What the lock store makes of answers that Azurite never gives, or not on demand. */
+/** Tests the lock store with answers that Azurite never gives, or not on demand. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -20,7 +20,7 @@ interface Found {
   kvs?: { value: string; lease: string }[];
 }
 
-/** Who has the lock according to one member, which need not be right, and the etcd lease. */
+/** Reads the holder of the lock according to one member, which need not be right, and the etcd lease. */
 async function holder(member: EtcdServer, key: string) {
   const { kvs } = (await member.ask('kv/range', { key: leaseKey(key), serializable: true })) as Found;
   const [found] = kvs ?? [];

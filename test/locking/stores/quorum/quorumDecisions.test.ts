@@ -11,7 +11,7 @@ import { quorumTraits } from '../../../../src/locking/stores/quorum/quorumTraits
 import { type MemberView, quorumOf, surveyed } from '../../../../src/locking/stores/quorum/quorumViews.ts';
 import { memoryLockStore } from '../../../../src/testing/locks/memoryLockStore.ts';
 
-/** What the members of a quorum said: a failure, or nothing yet, is an answer too. */
+/** Answer of one member of a quorum: a failure, or nothing yet, is an answer too. */
 type Said<T> = T | 'failed' | 'pending';
 
 function ballotOf<T>(said: readonly Said<T>[]) {

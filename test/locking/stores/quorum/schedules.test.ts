@@ -27,7 +27,7 @@ interface Member {
   lostFence: number;
 }
 
-/** How much a schedule has exercised. */
+/** Number of events of a schedule, by kind. */
 interface Coverage {
   tenures: number;
   losses: number;

@@ -64,7 +64,7 @@ test('a holder that has lost its session without noticing cannot move the fence'
   const key = randomUUID();
   await stale.store.acquire(key, one, 30_000, never);
   const seen = await stale.store.look(key, never);
-  // What the broker sends now, the loss of the session included, arrives late.
+  // From now on all that the broker sends arrives late, the loss of the session included.
   stale.fault({ kind: 'slowSuccess', ms: 2_000 });
   await loseSession(bus, key);
   expect(await other.acquire(key, two, 30_000, never)).toBe('acquired');

@@ -1,4 +1,4 @@
-/** What a scene consists of, and what scenes share. */
+/** Parts of a scene, and the helpers that scenes share. */
 import type { SeededRandom } from '../../../support/seededRandom.ts';
 import type { ChargeFate } from '../../world/provider.ts';
 import type { Fault, OperatorAction } from '../faults.ts';
