@@ -1,33 +1,29 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 
-/** Files of the repository that the package has as they are, but for their links. */
 const guides = 'docs/guides';
 
-/**
- * Writes the package's README and guides. The README is the part of the repository's that is about the library. A link to a
- * page that the package does not have becomes plain text.
- */
+/** Writes the package's README (docs/parts.md) and guides. A link to a page that the package does not have becomes plain text. */
 export function writePages(root: string, folder: string): void {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const [, section] = /^(## Use the parts\n[\s\S]*?)(?=^## )/m.exec(readme) ?? [];
-  if (section === undefined) throw new Error('README.md has no section "Use the parts"');
-  const pages = new Map([['README.md', `# payonce\n\n${section.replace(/^## .*\n+/, '')}`]]);
-  for (const name of readdirSync(join(root, guides))) {
-    const path = `${guides}/${name}`;
-    pages.set(path, readFileSync(join(root, path), 'utf8'));
-  }
-  for (const [path, text] of pages) {
-    const to = join(folder, path);
+  const places = new Map([['docs/parts.md', 'README.md']]);
+  for (const name of readdirSync(join(root, guides))) places.set(`${guides}/${name}`, `${guides}/${name}`);
+  for (const [page, place] of places) {
+    const text = readFileSync(join(root, page), 'utf8');
+    const titled = place === 'README.md' ? text.replace(/^# .*/, '# payonce') : text;
+    const to = join(folder, place);
     mkdirSync(dirname(to), { recursive: true });
-    writeFileSync(to, withinPackage(path, text, pages));
+    writeFileSync(to, withinPackage(titled, page, places));
   }
 }
 
-function withinPackage(page: string, text: string, pages: ReadonlyMap<string, string>): string {
+/** The text of a page with its links as they lead from its place in the package. */
+function withinPackage(text: string, page: string, places: ReadonlyMap<string, string>): string {
+  const from = posix.dirname(places.get(page) ?? page);
   return text.replaceAll(/\[([^\]]+)\]\(([^)\s]+)\)/g, (link, label: string, target: string) => {
     if (/^[a-z]+:|^#/.test(target)) return link;
-    const path = join(dirname(page), target.split('#')[0] ?? '').replaceAll('\\', '/');
-    return pages.has(path) ? link : label;
+    const [file = '', ...anchor] = target.split('#');
+    const to = places.get(posix.join(posix.dirname(page), file));
+    if (to === undefined) return label;
+    return `[${label}](${[posix.relative(from, to), ...anchor].join('#')})`;
   });
 }

@@ -121,9 +121,9 @@ describe('the guides', { concurrent: true, timeout: 180_000 }, () => {
   });
 });
 
-describe('the README', { concurrent: true, timeout: 180_000 }, () => {
-  const snippets = [...readPage('README.md', 'Use the parts').files];
-  const subpaths = new Map(readSubpaths('README.md').map(({ subpath, client }) => [subpath, client]));
+describe('the page of the parts', { concurrent: true, timeout: 180_000 }, () => {
+  const snippets = [...readPage('docs/parts.md').files];
+  const subpaths = new Map(readSubpaths('docs/parts.md').map(({ subpath, client }) => [subpath, client]));
   beforeAll(async () => {
     const { database } = await cloud.cosmosClient.databases.create({ id: 'bookshop' });
     const create = async (id: string, partitionKey: string) =>

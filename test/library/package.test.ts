@@ -69,17 +69,17 @@ describe('the tarball', () => {
     expect(Object.keys(peerDependenciesMeta)).toEqual(Object.keys(peerDependencies));
   });
 
-  test('has the subpaths of the table in the README, each with the client that it needs', () => {
+  test('has the subpaths of the table in docs/parts.md, each with the client that it needs', () => {
     const printed = [...library.printed.matchAll(/^payonce(\/\S+)(?: needs (.+))?$/gm)];
     const packed = printed.map(([, subpath = '', client]) => ({ subpath: `.${subpath}`, client }));
-    expect(readSubpaths('README.md')).toEqual(packed);
+    expect(readSubpaths('docs/parts.md')).toEqual(packed);
     expect(Object.keys(manifest().exports)).toEqual(packed.map(({ subpath }) => subpath));
   });
 });
 
 describe('without any client', { timeout: 180_000 }, () => {
   const parts = () =>
-    readSubpaths('README.md').flatMap(({ subpath, client }) => (client === undefined ? subpath : []));
+    readSubpaths('docs/parts.md').flatMap(({ subpath, client }) => (client === undefined ? subpath : []));
 
   test('the parts compile and load', async () => {
     await using project = emptyProject(library);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** A subpath of the library in the README's table, and the client it needs. */
+/** A subpath of the library in the table of docs/parts.md, and the client it needs. */
 export interface Listed {
   subpath: string;
   client: string | undefined;
@@ -47,16 +47,16 @@ export interface Page {
 }
 
 /**
- * Reads a page, or one of its sections (`## …`). Of its fenced blocks, those of code whose first line is a comment with a
- * file name are files; `npm install` in `sh` names the packages; and `console` shows commands with their output.
+ * Reads a page. Of its fenced blocks, those of code whose first line is a comment with a file name are files; `npm install`
+ * in `sh` names the packages; and `console` shows commands with their output.
  */
-export function readPage(path: string, section?: string): Page {
-  const whole = textOf(path);
-  const text = section === undefined ? whole : sectionOf(whole, section);
-  const blocks = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, kind = '', code = '']) => ({
-    kind,
-    code,
-  }));
+export function readPage(path: string): Page {
+  const blocks = [...textOf(path).matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(
+    ([, kind = '', code = '']) => ({
+      kind,
+      code,
+    }),
+  );
   const of = (kind: string) => blocks.filter((block) => block.kind === kind).map(({ code }) => code);
   const code = [...of('ts'), ...of('js')];
   return {
@@ -68,13 +68,6 @@ export function readPage(path: string, section?: string): Page {
 
 function textOf(path: string): string {
   return readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
-}
-
-function sectionOf(text: string, title: string): string {
-  const start = text.indexOf(`\n## ${title}\n`);
-  if (start < 0) throw new Error(`there is no section "${title}"`);
-  const end = text.indexOf('\n## ', start + 1);
-  return text.slice(start, end < 0 ? undefined : end);
 }
 
 function installedBy(commands: string): string[] {

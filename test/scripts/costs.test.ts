@@ -36,6 +36,17 @@ test('the quick start says what a day costs', () => {
   );
 });
 
+test('the README says what a month costs', () => {
+  const dollars = (invoices: number) =>
+    Math.round(monthlyCosts(invoices, alerts).reduce((sum, { usd }) => sum + usd, 0));
+  const ofAlerts = monthlyCosts(1_000, alerts).find(({ name }) => name.startsWith('Alerts'))?.usd ?? 0;
+  const readme = read('README.md').replaceAll(/\s+/g, ' ');
+  expect(readme).toContain(
+    `about ${dollars(1_000)} US dollars a month for 1,000 invoices, ${dollars(100_000)} for 100,000, ` +
+      `${dollars(10_000_000)} for 10,000,000, of which ${Math.round(ofAlerts)} are for alerts`,
+  );
+});
+
 test.each(Object.entries(prices))('%s has a source and a date', (_name, { usd, source, noted }) => {
   expect(usd).toBeGreaterThan(0);
   expect(source).toMatch(/^https:\/\/azure\.microsoft\.com\/pricing\/details\//);
