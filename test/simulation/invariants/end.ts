@@ -86,12 +86,23 @@ function checkOutcome(invoice: InvoiceDocument, { world, told }: EndState, repor
   if (
     paid !== undefined &&
     status !== 'paid' &&
-    !(status === 'parked' && wasTouched) &&
+    !(status === 'parked' && (wasTouched || wasConfirmedAfterVoid(paid, invoice.timeline))) &&
     !isVoidedUntold(paid, { ...invoice, told })
   )
     report('paid means paid', `${paid.id} has succeeded, and it is ${status} (${reason})`, id);
   if (status === 'claimed' || status === 'processing') report('ends', `it is still ${status}`, id);
   if (status === 'pending') report('ends', `it is still pending, actionable at ${invoice.actionableAt}`, id);
+}
+
+/**
+ * True if a person voided it while its payment had failed, and somebody with the payment's secret confirmed that afterwards. People
+ * decide then: the app had not heard of the failure, and could not cancel the payment.
+ */
+function wasConfirmedAfterVoid(
+  { confirmedAgainAt = 0 }: LedgerPayment,
+  timeline: InvoiceDocument['timeline'],
+): boolean {
+  return timeline.some(({ what, at }) => what === 'voided' && Date.parse(at) < confirmedAgainAt);
 }
 
 /**

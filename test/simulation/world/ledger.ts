@@ -36,6 +36,8 @@ export interface LedgerPayment {
   progress: PaymentProgress;
   /** It can be canceled although it is on its way to the bank. */
   cancels?: true | undefined;
+  /** When somebody with its secret confirmed it once more after it had failed, milliseconds. */
+  confirmedAgainAt?: number;
   refunds: LedgerRefund[];
   disputes: LedgerDispute[];
 }

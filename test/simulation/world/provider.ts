@@ -264,7 +264,9 @@ export function createProvider({
           const { confirmedAfterMs } = fate;
           if (payment.progress.kind === 'failed' && confirmedAfterMs !== undefined)
             later(confirmedAfterMs, () => {
-              if (payment.progress.kind === 'failed') succeed(payment);
+              if (payment.progress.kind !== 'failed') return;
+              payment.confirmedAgainAt = timeline.now;
+              succeed(payment);
             });
         });
         payment.cancels = fate.cancels;
