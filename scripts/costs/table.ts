@@ -13,7 +13,7 @@ const columns = [1_000, 100_000, 10_000_000];
 /** The charges a second that Stripe allows by default. */
 const chargesPerSecond = 25;
 
-/** The cost section of docs/deploy.md: the table, the counts and the prices behind it. */
+/** The generated part of docs/cost.md: the table, the counts and the prices behind it. */
 export function costPage(alerts: Alerts): string {
   return [costTable(alerts), alternatives(alerts), figures(), priceTable()].join('\n\n');
 }

@@ -10,8 +10,8 @@ import { readInfra } from '../infra/bicep/readBicep.ts';
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const alerts = alertsIn(read('infra/modules/alerts.bicep'));
 
-test('docs/deploy.md has what npm run costs prints', () => {
-  expect(read('docs/deploy.md')).toContain(costPage(alerts));
+test('docs/cost.md has what npm run costs prints', () => {
+  expect(read('docs/cost.md')).toContain(costPage(alerts));
 });
 
 test('the alerts are those of the template, with the frequencies that their prices are for', () => {
