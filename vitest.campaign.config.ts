@@ -8,9 +8,9 @@ export default defineConfig({
     maxWorkers: 2,
     hookTimeout: 30_000,
     include: [
-      'test/locking/model/*.test.ts',
-      'test/locking/stores/quorum/schedules.test.ts',
-      'test/locking/campaign/*.campaign.ts',
+      'packages/leases/test/model/*.test.ts',
+      'packages/lock-stores/test/quorum/schedules.test.ts',
+      'packages/lock-stores/test/campaign/*.campaign.ts',
     ],
     env: { LOCKING_SCHEDULES: '100000', LOCKING_QUORUM_SCHEDULES: '2000' },
     testTimeout: 1_800_000,

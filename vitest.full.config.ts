@@ -21,7 +21,7 @@ export default defineConfig({
         test: {
           ...workers,
           name: 'shared process',
-          include: ['test/**/*.test.ts'],
+          include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
           exclude: needsOwnProcess,
           isolate: false,
         },

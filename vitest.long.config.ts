@@ -7,6 +7,6 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     hookTimeout: 30_000,
-    include: ['test/**/*.long.ts'],
+    include: ['test/**/*.long.ts', 'packages/*/test/**/*.long.ts'],
   },
 });

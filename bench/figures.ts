@@ -7,8 +7,8 @@
  * Exits with 1 if a limit of docs/figures.md is exceeded.
  */
 import { parseArgs } from 'node:util';
+import { systemClock } from '../packages/leases/src/clock.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
-import { systemClock } from '../src/platform/clock.ts';
 import { storeMany } from '../test/invoice/figures/manyInvoices.ts';
 import { startLocalApp } from './localApp.ts';
 

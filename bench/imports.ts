@@ -12,8 +12,8 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { freePorts } from '../local/freePorts.ts';
 import { startChild } from '../local/start/child.ts';
+import { freePorts } from '../packages/local-azure/src/freePorts.ts';
 import { newAccount } from './newAccount.ts';
 import { residentMb } from './pace/memory.ts';
 
@@ -68,11 +68,15 @@ async function measure(name: string, folder: string): Promise<number> {
   };
   await start('cloud', [join(import.meta.dirname, '../local/cloud.ts'), ...newAccount]);
   const [port = 0] = await freePorts(1);
-  const host = await start('host', [join(folder, 'local/functionsHost/main.ts'), '--port', `${port}`], {
-    INSTANCE_ID: 'bench-host',
-    INVOICE_SCHEDULE: never,
-    OUTBOX_SCHEDULE: never,
-  });
+  const host = await start(
+    'host',
+    [join(folder, 'packages/local-azure/src/functionsHost/main.ts'), '--port', `${port}`],
+    {
+      INSTANCE_ID: 'bench-host',
+      INVOICE_SCHEDULE: never,
+      OUTBOX_SCHEDULE: never,
+    },
+  );
   const address = `http://127.0.0.1:${port}/api/ops`;
   const memory = memoryOf(host.process.pid);
 

@@ -4,11 +4,11 @@
  */
 import { parseArgs } from 'node:util';
 import { ContainerClient } from '@azure/storage-blob';
-import { startAzurite } from '../local/azurite.ts';
-import { createLocks, type Lease } from '../src/locking/index.ts';
-import { blobLockStore } from '../src/locking/stores/blob/blobLockStore.ts';
-import { systemClock } from '../src/platform/clock.ts';
-import { partMetric, type Telemetry } from '../src/platform/telemetry.ts';
+import { blobLockStore } from '../packages/leases/src/blobLockStore.ts';
+import { systemClock } from '../packages/leases/src/clock.ts';
+import { createLocks, type Lease } from '../packages/leases/src/index.ts';
+import { partMetric, type Telemetry } from '../packages/leases/src/telemetry.ts';
+import { startAzurite } from '../packages/local-azure/src/azurite.ts';
 
 const { values } = parseArgs({
   options: { leases: { type: 'string', default: '1000' }, seconds: { type: 'string', default: '300' } },

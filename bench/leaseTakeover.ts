@@ -5,11 +5,11 @@
  */
 import { parseArgs } from 'node:util';
 import { ContainerClient } from '@azure/storage-blob';
-import { startAzurite } from '../local/azurite.ts';
-import { createLocks } from '../src/locking/index.ts';
-import { blobLockStore } from '../src/locking/stores/blob/blobLockStore.ts';
-import { systemClock } from '../src/platform/clock.ts';
-import { noTelemetry } from '../src/platform/telemetry.ts';
+import { blobLockStore } from '../packages/leases/src/blobLockStore.ts';
+import { systemClock } from '../packages/leases/src/clock.ts';
+import { createLocks } from '../packages/leases/src/index.ts';
+import { noTelemetry } from '../packages/leases/src/telemetry.ts';
+import { startAzurite } from '../packages/local-azure/src/azurite.ts';
 import { startLockHolder } from '../test/support/startLockHolder.ts';
 
 const { values } = parseArgs({ options: { trials: { type: 'string', default: '20' } } });

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { freePorts } from '../local/freePorts.ts';
 import { type Child, startChild } from '../local/start/child.ts';
+import { systemClock } from '../packages/leases/src/clock.ts';
+import { freePorts } from '../packages/local-azure/src/freePorts.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
 import { type AzureClients, azureClients } from '../src/platform/azureClients.ts';
-import { systemClock } from '../src/platform/clock.ts';
 import { readSettings } from '../src/settings/readSettings.ts';
 import type { Settings } from '../src/settings/settings.ts';
 import { importRows } from '../test/support/importing.ts';
@@ -100,7 +100,7 @@ export async function startLocalApp(cloudOptions: readonly string[] = []): Promi
 
     async startHost(name, hostEnv) {
       const [port = 0] = await freePorts(1);
-      const args = ['local/functionsHost/main.ts', '--port', `${port}`];
+      const args = ['packages/local-azure/src/functionsHost/main.ts', '--port', `${port}`];
       const host = { ...(await start(name, args, { ...hostEnv, INSTANCE_ID: name })), port };
       hosts.push(host);
       return host;

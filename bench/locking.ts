@@ -8,11 +8,11 @@ import { randomUUID } from 'node:crypto';
 import diagnostics from 'node:diagnostics_channel';
 import { parseArgs } from 'node:util';
 import { ContainerClient } from '@azure/storage-blob';
-import { startAzurite } from '../local/azurite.ts';
-import { createLocks } from '../src/locking/index.ts';
-import { blobLockStore } from '../src/locking/stores/blob/blobLockStore.ts';
-import { systemClock } from '../src/platform/clock.ts';
-import { noTelemetry } from '../src/platform/telemetry.ts';
+import { blobLockStore } from '../packages/leases/src/blobLockStore.ts';
+import { systemClock } from '../packages/leases/src/clock.ts';
+import { createLocks } from '../packages/leases/src/index.ts';
+import { noTelemetry } from '../packages/leases/src/telemetry.ts';
+import { startAzurite } from '../packages/local-azure/src/azurite.ts';
 
 const { values } = parseArgs({
   options: { cycles: { type: 'string', default: '64' }, rounds: { type: 'string', default: '60' } },

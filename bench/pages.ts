@@ -8,9 +8,9 @@
  * first one takes longer than a second.
  */
 import { parseArgs } from 'node:util';
+import { systemClock } from '../packages/leases/src/clock.ts';
 import { ensureDashboard } from '../scripts/buildDashboard.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
-import { systemClock } from '../src/platform/clock.ts';
 import { openBrowser } from '../test/browser/support/openBrowser.ts';
 import { watchedPage } from '../test/browser/support/watchedPage.ts';
 import { storeMany } from '../test/invoice/figures/manyInvoices.ts';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { freePorts } from '../local/freePorts.ts';
-import { parseEnvFile } from '../local/functionsHost/settings.ts';
 import { startChild } from '../local/start/child.ts';
+import { freePorts } from '../packages/local-azure/src/freePorts.ts';
+import { parseEnvFile } from '../packages/local-azure/src/functionsHost/settings.ts';
 import { receiptFollowUp } from '../src/after/receipts.ts';
 import { followUpsOf } from '../src/invoice/followUps.ts';
 import { type AzureClients, azureClients } from '../src/platform/azureClients.ts';
@@ -57,7 +57,7 @@ export async function receiptsOfOneHost(folder: string, count: number): Promise<
   running.defer(() => clients.close());
   const [port = 0] = await freePorts(1);
   const address = `http://127.0.0.1:${port}`;
-  await start('host', [join(folder, 'local/functionsHost/main.ts'), '--port', `${port}`], {
+  await start('host', [join(folder, 'packages/local-azure/src/functionsHost/main.ts'), '--port', `${port}`], {
     INSTANCE_ID: 'bench-host',
     INVOICE_SCHEDULE: never,
     OUTBOX_SCHEDULE: never,

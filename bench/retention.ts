@@ -7,14 +7,14 @@
  */
 import { parseArgs } from 'node:util';
 import type { Container } from '@azure/cosmos';
+import { cosmosDocuments } from '../packages/jobs/src/documents/cosmosDocuments.ts';
+import { systemClock } from '../packages/leases/src/clock.ts';
+import { noTelemetry } from '../packages/leases/src/telemetry.ts';
 import { archiveSettled } from '../src/archive/archiveSettled.ts';
 import { blobArchive } from '../src/archive/blobArchive.ts';
 import { cosmosArchiveStore } from '../src/archive/cosmosArchiveStore.ts';
-import { cosmosDocuments } from '../src/documents/cosmosDocuments.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
 import { blobContainers } from '../src/platform/azureNames.ts';
-import { systemClock } from '../src/platform/clock.ts';
-import { noTelemetry } from '../src/platform/telemetry.ts';
 import { startPayingApp } from './payingApp.ts';
 
 const hourMs = 3_600_000;

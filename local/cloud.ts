@@ -1,13 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { onStopAsked } from './onStopAsked.ts';
-import { portArgument } from './portArgument.ts';
+import { onStopAsked } from '../packages/local-azure/src/onStopAsked.ts';
+import { portArgument } from '../packages/local-azure/src/portArgument.ts';
+import { orTaken, PortTaken, startServices } from '../packages/local-azure/src/services.ts';
+import { wholeNumberArgument } from '../packages/local-azure/src/wholeNumberArgument.ts';
 import { provision, serviceBusConfig } from './provision.ts';
-import { orTaken, PortTaken, startServices } from './services.ts';
 import { startPayments } from './stripe/index.ts';
 import { trafficArguments } from './stripe/trafficArguments.ts';
-import { wholeNumberArgument } from './wholeNumberArgument.ts';
 
 const usage = `npm run cloud -- [options]
   --data DIR                 keep data under DIR (default: in memory)

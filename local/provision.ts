@@ -5,7 +5,7 @@ import { blobContainers, queues } from '../src/platform/azureNames.ts';
 import { containers, databaseName, indexingPolicy } from '../src/platform/cosmosContainers.ts';
 
 /** The queues of Service Bus, as infra/ creates them. */
-export const serviceBusConfig = new URL('./serviceBus/Config.json', import.meta.url);
+export const serviceBusConfig = new URL('./serviceBusConfig.json', import.meta.url);
 
 /** Creates in a local cloud what infra/ creates in Azure. Leaves existing containers and queues alone. */
 export async function provision({ storage, cosmos }: { storage: string; cosmos: string }): Promise<void> {

@@ -3,13 +3,13 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
+import { freePorts } from '../packages/local-azure/src/freePorts.ts';
+import { wholeNumberArgument } from '../packages/local-azure/src/wholeNumberArgument.ts';
 import { ensureDashboard } from '../scripts/buildDashboard.ts';
-import { freePorts } from './freePorts.ts';
 import { type Child, startChild } from './start/child.ts';
 import { addUp, type Figures, isSettled, readFigures, readOverRate } from './start/figures.ts';
 import { type Imported, progressLine, report } from './start/report.ts';
 import { trafficArguments } from './stripe/trafficArguments.ts';
-import { wholeNumberArgument } from './wholeNumberArgument.ts';
 
 const usage = `npm start -- [options]
   --instances N         hosts that race for the work (default 3)
@@ -105,7 +105,7 @@ async function run(): Promise<boolean> {
       startChild(
         `host-${index + 1}`,
         [
-          'local/functionsHost/main.ts',
+          'packages/local-azure/src/functionsHost/main.ts',
           '--port',
           `${port}`,
           '--env-file',

@@ -3,8 +3,8 @@
  * as text (docs/tracing.md).
  */
 import { parseArgs } from 'node:util';
-import { onStopAsked } from './onStopAsked.ts';
-import { portArgument } from './portArgument.ts';
+import { onStopAsked } from '../packages/local-azure/src/onStopAsked.ts';
+import { portArgument } from '../packages/local-azure/src/portArgument.ts';
 import { startTraceReceiver } from './traces/traceReceiver.ts';
 
 const { values } = parseArgs({ options: { port: { type: 'string', default: '4318' } } });

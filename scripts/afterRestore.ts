@@ -10,11 +10,11 @@
 import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
 import { z } from 'zod';
-import { cosmosDocuments } from '../src/documents/cosmosDocuments.ts';
+import { cosmosDocuments } from '../packages/jobs/src/documents/cosmosDocuments.ts';
+import { systemClock } from '../packages/leases/src/clock.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
 import { accountRecord } from '../src/paying/accountCheck.ts';
 import { blobContainers } from '../src/platform/azureNames.ts';
-import { systemClock } from '../src/platform/clock.ts';
 import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
 import { stripeClient } from '../src/stripe/stripeClient.ts';
 import { changesLost } from './changesLost.ts';

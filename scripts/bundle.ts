@@ -3,12 +3,18 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { z } from 'zod';
+import { packageOfApp, startApp } from './compile.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 /** Every function of the app, as one module that only this bundle has. */
 const functions = 'functions';
 
-const lockedPackage = z.object({ version: z.string().optional(), dev: z.boolean().optional() });
+const lockedPackage = z.object({
+  version: z.string().optional(),
+  dev: z.boolean().optional(),
+  devOptional: z.boolean().optional(),
+  optional: z.boolean().optional(),
+});
 const lockJson = z.object({ packages: z.record(z.string(), lockedPackage) });
 const lock = lockJson.parse(readJson('package-lock.json')).packages;
 const installedJson = z.object({ name: z.string(), version: z.string(), license: z.string().optional() });
@@ -29,7 +35,7 @@ export type Inside = (name: string) => boolean;
 /** The production dependencies in package-lock.json; clients that are installed only for tests stay outside. */
 export const production: Inside = (name) => {
   const locked = lock[`node_modules/${name}`];
-  return locked !== undefined && !locked.dev;
+  return locked !== undefined && !locked.dev && !locked.devOptional && !locked.optional;
 };
 
 /**
@@ -44,6 +50,8 @@ export async function bundleApp(folder: string, inside: Inside = production): Pr
     input: functions,
     cwd: root,
     platform: 'node',
+    // Constants keep their names: the tests of releases change one.
+    optimization: { inlineConst: false },
     external: (id) => {
       const name = packageOf(id);
       return name !== undefined && id !== functions && !inside(name);
@@ -75,6 +83,15 @@ export async function bundleApp(folder: string, inside: Inside = production): Pr
     `process.setSourceMapsEnabled(true);\nawait import('./${functions}.js');\n`,
   );
   return output.flatMap((one) => (one.type === 'chunk' ? one.moduleIds : []));
+}
+
+/**
+ * Recreates the folder with the app, its packages and `host.json`, but without the packages of others, which package.json names.
+ */
+export async function bundleOwnCode(folder: string): Promise<void> {
+  startApp(folder, { ...packageOfApp(), main: 'dist/main.js' });
+  await bundleApp(join(folder, 'dist'), (name) => name.startsWith('@payonce/'));
+  for (const map of globSync('dist/*.map', { cwd: folder })) rmSync(join(folder, map));
 }
 
 /** The packages that these files belong to, as installed, which must be as locked. */

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { appVersion, compileApp, zipOf } from './compile.ts';
+import { bundleOwnCode } from './bundle.ts';
+import { appVersion, checkTypes, zipOf } from './compile.ts';
 
 /** Megabytes. The zip stays in the repository for good. */
 const largest = 1;
@@ -18,7 +19,7 @@ const { values } = parseArgs({
 });
 const folder = mkdtempSync(join(tmpdir(), 'payonce-release-'));
 try {
-  const problem = keep();
+  const problem = await keep();
   if (problem !== undefined) {
     console.error(problem);
     process.exitCode = 1;
@@ -28,12 +29,13 @@ try {
 }
 
 /** Returns why nothing was kept, or undefined. */
-function keep(): string | undefined {
+async function keep(): Promise<string | undefined> {
   const path = join(values.out, `payonce-${appVersion()}.zip`);
   if (existsSync(path) && !values.force) {
     return `${path} exists: expected a new version in package.json, or --force to replace a release`;
   }
-  compileApp(folder);
+  checkTypes();
+  await bundleOwnCode(folder);
   const zip = zipOf(folder);
   if (zip.length > largest * 1e6) {
     return `${zip.length} bytes: expected at most ${largest} MB (scripts/keepRelease.ts)`;

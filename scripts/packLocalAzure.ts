@@ -1,13 +1,14 @@
-// npm run pack:local-azure [-- --out DIR]: packs local/ without what belongs to payonce, as local-azure-VERSION.tgz: compiled,
-// because Node does not strip types in node_modules. Its package.json is made from local/package.json; what it depends on is read
-// from the compiled files. Azurite's program is copied into it, so that what it never loads need not be installed.
+// npm run pack:local-azure [-- --out DIR]: packs packages/local-azure as payonce-local-azure-VERSION.tgz: compiled,
+// because Node does not strip types in node_modules. Its package.json is made from the one there; what it depends on is read from
+// the compiled files. Azurite's program is copied into it, so that what it never loads need not be installed.
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { compileTo } from './library/compileLibrary.ts';
+import { compileTo } from './library/compileTo.ts';
 import { neededPackages } from './library/neededPackages.ts';
+import { writePages } from './library/pages.ts';
 import { runNpm } from './library/runNpm.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -15,6 +16,7 @@ const { values } = parseArgs({ options: { out: { type: 'string', default: join(r
 const out = resolve(values.out);
 const folder = join(out, 'local-azure');
 const modules = join(root, 'node_modules');
+const home = join(root, 'packages', 'local-azure');
 
 const manifest = z.looseObject({
   name: z.string(),
@@ -28,23 +30,26 @@ const versions = z.object({
 });
 const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 
-/** Packages that Azurite loads only for telemetry or for a database server; local/azuriteChild.cjs keeps them from it. */
+/** Packages that Azurite loads only for telemetry or for a database server; azuriteChild.cjs keeps them from it. */
 const unusedByAzurite = ['applicationinsights', 'sequelize', 'mysql2', 'tedious'];
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-const entries = ['local/main.ts', 'local/index.ts', 'local/functionsHost/worker/main.ts'];
-const loadedByName = ['local/functionsHost/worker/azureFunctionsCore.ts'];
-compileTo([...entries, ...loadedByName], { folder: join(folder, 'dist'), sources: root });
+const entries = ['main.ts', 'index.ts', 'functionsHost/worker/main.ts'];
+const loadedByName = ['functionsHost/worker/azureFunctionsCore.ts'];
+compileTo(
+  [...entries, ...loadedByName].map((name) => `packages/local-azure/src/${name}`),
+  { folder: join(folder, 'dist'), sources: join(home, 'src') },
+);
 for (const name of ['azuriteChild.cjs', 'azuriteWithoutGc.cjs'])
-  copyFileSync(join(root, 'local', name), join(folder, 'dist', 'local', name));
+  copyFileSync(join(home, 'src', name), join(folder, 'dist', name));
 for (const name of ['dist', 'LICENSE', 'package.json'])
   cpSync(join(modules, 'azurite', name), join(folder, 'azurite', name), {
     recursive: true,
     filter: (path) => !/\.(map|d\.ts)$/.test(path),
   });
 
-const { private: _private, ...own } = manifest.parse(readJson(join(root, 'local/package.json')));
+const { private: _private, ...own } = manifest.parse(readJson(join(home, 'package.json')));
 const ours = versions.parse(readJson(join(root, 'package.json')));
 const ofAzurite = manifest
   .omit({ private: true })
@@ -63,16 +68,16 @@ const dependencies = {
 const published = {
   ...own,
   engines: { node: `>=${ours.devDependencies.node?.split('.')[0]}` },
-  bin: { 'local-azure': './dist/local/main.js' },
-  exports: { '.': { types: './dist/local/index.d.ts', default: './dist/local/index.js' } },
-  files: ['dist', 'azurite'],
+  bin: { 'local-azure': './dist/main.js' },
+  exports: { '.': { types: './dist/index.d.ts', default: './dist/index.js' } },
+  files: ['dist', 'docs', 'azurite'],
   peerDependencies: { [optional]: rangeOf(optional) },
   peerDependenciesMeta: { [optional]: { optional: true } },
   dependencies: Object.fromEntries(Object.entries(dependencies).toSorted(([a], [b]) => (a < b ? -1 : 1))),
 };
 writeFileSync(join(folder, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
 copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
-copyFileSync(join(root, 'docs/local-azure.md'), join(folder, 'README.md'));
+writePages(home, folder);
 const tarball = join(out, runNpm(['pack', '--silent', '--pack-destination', out], folder).trim());
 console.log(`${tarball}: ${Math.round(statSync(tarball).size / 1000)} kB`);
 

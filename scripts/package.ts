@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { buildDashboard } from './buildDashboard.ts';
 import { bundleApp, licencesOf, packagesOf } from './bundle.ts';
-import { compile, filesUnder, packageOfApp, startApp, zipOf } from './compile.ts';
+import { checkTypes, filesUnder, packageOfApp, startApp, zipOf } from './compile.ts';
 
 /** Size limits in megabytes. A larger package slows cold starts: find the dependency that grew. */
 const largest = { folder: 20, zip: 5 };
@@ -27,7 +27,7 @@ const bomJson = z.looseObject({
   dependencies: z.array(z.object({ ref: z.string(), dependsOn: z.array(z.string()) })),
 });
 
-compile('--noEmit');
+checkTypes();
 const { dependencies: _, ...manifest } = packageOfApp();
 startApp(folder, { ...manifest, main: 'dist/main.js' });
 const bundled = await bundleApp(join(folder, 'dist'));

@@ -1,10 +1,12 @@
 import pLimit from 'p-limit';
 import type Stripe from 'stripe';
+import { StoreAway } from '../packages/jobs/src/documents/documentStore.ts';
+import { systemClock } from '../packages/leases/src/clock.ts';
+import { noTelemetry } from '../packages/leases/src/telemetry.ts';
 import { decideProgress, secondPayment } from '../src/after/decideProgress.ts';
 import { receiptFollowUp } from '../src/after/receipts.ts';
 import { record } from '../src/after/record.ts';
 import { recordProgress } from '../src/after/trackPayment.ts';
-import { StoreAway } from '../src/documents/documentStore.ts';
 import { followUpsOf } from '../src/invoice/followUps.ts';
 import { type Invoice, wasVoided } from '../src/invoice/invoice.ts';
 import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
@@ -12,8 +14,6 @@ import { changeByPayment, movesMoney, ownershipOf, type PaymentFound } from '../
 import { noReversals } from '../src/paying/mergeReversals.ts';
 import type { ProviderPayment } from '../src/paying/paymentProvider.ts';
 import { defaultSettlementPolicy as settlement } from '../src/paying/settlement.ts';
-import { systemClock } from '../src/platform/clock.ts';
-import { noTelemetry } from '../src/platform/telemetry.ts';
 import { paymentFrom } from '../src/stripe/stripeIntent.ts';
 import { stripeLookups } from '../src/stripe/stripeLookups.ts';
 

@@ -1,3 +1,12 @@
+import type { Instance } from '@payonce/jobs/instance';
+import { createDispatcher, createSender } from '@payonce/jobs/outbox';
+import { watchPause } from '@payonce/jobs/rate';
+import { runScheduled } from '@payonce/jobs/runs';
+import { answerUnlessStopping, endManualRun, runManualGroup } from '@payonce/jobs/runs/durable';
+import { stopApp, timeBudget, workUnderWay } from '@payonce/jobs/stopping';
+import { createProcessWorkItem, poisonItems } from '@payonce/jobs/work-items';
+import { createLocks, jobLockKey, type Lease } from '@payonce/leases';
+import { systemClock } from '@payonce/leases/clock';
 import { afterPayments, appFollowUps } from './after/afterPayments.ts';
 import { receiptWriter } from './after/receipts.ts';
 import type { EventRequest } from './after/receiveEvent.ts';
@@ -5,26 +14,16 @@ import { archiving } from './archive/archiving.ts';
 import { processInvoicesJob } from './claiming/processInvoices.ts';
 import { azureCloud, type Cloud } from './cloud.ts';
 import { sendingStore } from './invoice/store/invoiceWrites.ts';
-import { createLocks, jobLockKey, type Lease } from './locking/index.ts';
 import { blobLocks, type OpenLocks } from './lockStores.ts';
 import { operations } from './ops/opsApi.ts';
 import { sweepAndReport } from './ops/sweepAndReport.ts';
-import { createDispatcher, createSender } from './outbox/dispatcher.ts';
-import { watchPause } from './pacing/pause.ts';
 import { payingPolicy } from './paying/payingPolicy.ts';
 import type { PaymentProvider, ProviderAccount, ProviderEvents } from './paying/paymentProvider.ts';
 import { payments } from './paying/payments.ts';
 import { appTelemetry, metric } from './platform/appMetrics.ts';
-import { systemClock } from './platform/clock.ts';
-import type { Instance } from './platform/instance.ts';
-import { stopApp, timeBudget, workUnderWay } from './platform/stopping.ts';
-import { answerUnlessStopping, endManualRun, runManualGroup } from './runs/manualRun.ts';
-import { runScheduled } from './runs/runScheduled.ts';
 import type { Settings } from './settings/settings.ts';
 import { stripeEvents } from './stripe/stripeEvents.ts';
 import { stripeProvider } from './stripe/stripeProvider.ts';
-import { poisonItems } from './workItems/poison.ts';
-import { createProcessWorkItem } from './workItems/processWorkItem.ts';
 
 /** Parts that a test or a simulation may replace. */
 export interface AppParts extends Partial<Omit<Instance, 'name'>> {

@@ -1,16 +1,16 @@
+import type { WorkItemOutcome } from '@payonce/jobs/work-items';
+import { sendOnce } from '@payonce/jobs/work-items';
+import { type Clock, systemClock } from '@payonce/leases/clock';
+import { noTelemetry, type Telemetry } from '@payonce/leases/telemetry';
 import type { App } from './app.ts';
 import type { Health } from './ops/answers/figureAnswers.ts';
 import { forEachCall } from './ops/calls.ts';
 import type { OpsResponse } from './ops/requests.ts';
 import { type Consumed, deliverySchema } from './paying/executePayments.ts';
 import { metric } from './platform/appMetrics.ts';
-import { type Clock, systemClock } from './platform/clock.ts';
 import { problem, problemResponse } from './platform/problem.ts';
-import { noTelemetry, type Telemetry } from './platform/telemetry.ts';
 import type { QueueReturns, ReturnMessage } from './queueReturns.ts';
 import type { BadSettings, Schedules } from './settings/settings.ts';
-import type { WorkItemOutcome } from './workItems/processWorkItem.ts';
-import { sendOnce } from './workItems/sendOnce.ts';
 
 /** Result of a timer: nothing was done, and why. */
 export interface NotStarted {

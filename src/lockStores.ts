@@ -1,8 +1,8 @@
 import type { Container } from '@azure/cosmos';
 import type { ContainerClient } from '@azure/storage-blob';
-import type { LockStore } from './locking/index.ts';
-import { blobLockStore } from './locking/stores/blob/blobLockStore.ts';
-import type { ConnectServiceBus } from './locking/stores/serviceBusConnections.ts';
+import type { LockStore } from '@payonce/leases';
+import { blobLockStore } from '@payonce/leases/blob';
+import type { ConnectServiceBus } from '@payonce/lock-stores/service-bus';
 import { serviceBusQueues } from './platform/azureNames.ts';
 import { installed } from './platform/clientMissing.ts';
 import type { LockAddress, ServerLocks } from './settings/lockAddress.ts';
@@ -30,15 +30,15 @@ export async function loadLockStore(address: LockAddress): Promise<OpenLocks> {
     case 'blob':
       return blobLocks;
     case 'cosmos': {
-      const { cosmosLockStore } = await import('./locking/stores/cosmosLockStore.ts');
+      const { cosmosLockStore } = await import('@payonce/lock-stores/cosmos');
       return ({ container }) => cosmosLockStore(container);
     }
     case 'service-bus': {
-      const { serviceBusLockStore } = await import('./locking/stores/serviceBusLockStore.ts');
+      const { serviceBusLockStore } = await import('@payonce/lock-stores/service-bus');
       return ({ connectServiceBus }) => serviceBusLockStore(connectServiceBus, serviceBusQueues.locks);
     }
     case 'quorum': {
-      const { quorumLockStore } = await import('./locking/stores/quorumLockStore.ts');
+      const { quorumLockStore } = await import('@payonce/lock-stores/quorum');
       const members = await Promise.all(address.members.map(loadServerStore));
       return () => quorumLockStore(members.map((open) => open()));
     }
@@ -57,7 +57,7 @@ async function loadServerStore({ kind, url }: ServerLocks): Promise<() => LockSt
     case 'redis': {
       const { redisLockStore } = await installed(
         'redis',
-        () => import('./locking/stores/redisLockStore.ts'),
+        () => import('@payonce/lock-stores/redis'),
         'LOCKS',
       );
       return () => redisLockStore(url);
@@ -65,30 +65,30 @@ async function loadServerStore({ kind, url }: ServerLocks): Promise<() => LockSt
     case 'postgres': {
       const { postgresLockStore } = await installed(
         'pg',
-        () => import('./locking/stores/postgresLockStore.ts'),
+        () => import('@payonce/lock-stores/postgres'),
         'LOCKS',
       );
       return () => postgresLockStore(url);
     }
     case 'postgres-advisory': {
-      const load = () => import('./locking/stores/postgresAdvisoryLockStore.ts');
+      const load = () => import('@payonce/lock-stores/postgres-advisory');
       const { postgresAdvisoryLockStore } = await installed('pg', load, 'LOCKS');
       return () => postgresAdvisoryLockStore(url.replace('postgres-advisory://', 'postgres://'));
     }
     case 'mysql': {
       const { mysqlLockStore } = await installed(
         'mysql2',
-        () => import('./locking/stores/mysqlLockStore.ts'),
+        () => import('@payonce/lock-stores/mysql'),
         'LOCKS',
       );
       return () => mysqlLockStore(url.replace('mariadb://', 'mysql://'));
     }
     case 'etcd': {
-      const { etcdLockStore } = await import('./locking/stores/etcdLockStore.ts');
+      const { etcdLockStore } = await import('@payonce/lock-stores/etcd');
       return () => etcdLockStore(etcdEndpoints(url));
     }
     case 'zookeeper': {
-      const { zooKeeperLockStore } = await import('./locking/stores/zooKeeperLockStore.ts');
+      const { zooKeeperLockStore } = await import('@payonce/lock-stores/zookeeper');
       return () => zooKeeperLockStore(url.replace('zookeeper://', ''));
     }
   }

@@ -1,4 +1,4 @@
-import { sendToQueue } from './outbox/storageQueueDestination.ts';
+import { sendToQueue } from '@payonce/jobs/outbox/storage-queue';
 import { queueServiceClient, serviceBusClient } from './platform/azureClients.ts';
 import { queues, serviceBusQueues } from './platform/azureNames.ts';
 import type { Connections } from './platform/connections.ts';

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const pages = [
   ...readdirSync(root),
-  ...['docs', 'samples'].flatMap((folder) =>
+  ...['docs', 'samples', 'packages'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
   ),
 ].filter((name) => name.endsWith('.md'));

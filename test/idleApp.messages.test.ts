@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type QueueClient, QueueServiceClient } from '@azure/storage-queue';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startAzurite } from '../local/azurite.ts';
+import { startAzurite } from '../packages/local-azure/src/azurite.ts';
 import { idleApp } from '../src/idleApp.ts';
 import { queues, serviceBusQueues } from '../src/platform/azureNames.ts';
 import { queueReturns, type ReturnMessage } from '../src/queueReturns.ts';

@@ -8,19 +8,19 @@
  */
 import pLimit from 'p-limit';
 import { describe, expect, test } from 'vitest';
+import { newFence } from '../packages/jobs/src/claims/fence.ts';
+import { cosmosDocuments } from '../packages/jobs/src/documents/cosmosDocuments.ts';
+import { cosmosOutboxStore } from '../packages/jobs/src/outbox/cosmosOutboxStore.ts';
+import { createDispatcher, createSender, type SendMessages } from '../packages/jobs/src/outbox/dispatcher.ts';
+import type { OutboxMessage } from '../packages/jobs/src/outbox/outboxMessage.ts';
+import { cosmosRunStore } from '../packages/jobs/src/runs/cosmosRunStore.ts';
+import { runScheduled } from '../packages/jobs/src/runs/runScheduled.ts';
+import { systemClock } from '../packages/leases/src/clock.ts';
+import { jobLockKey, type Locks } from '../packages/leases/src/index.ts';
 import { processInvoicesJob } from '../src/claiming/processInvoices.ts';
-import { cosmosDocuments } from '../src/documents/cosmosDocuments.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
 import { sendingStore } from '../src/invoice/store/invoiceWrites.ts';
-import { newFence } from '../src/locking/fence.ts';
-import { jobLockKey, type Locks } from '../src/locking/index.ts';
-import { cosmosOutboxStore } from '../src/outbox/cosmosOutboxStore.ts';
-import { createDispatcher, createSender, type SendMessages } from '../src/outbox/dispatcher.ts';
-import type { OutboxMessage } from '../src/outbox/outboxMessage.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../src/paying/paymentBatch.ts';
-import { systemClock } from '../src/platform/clock.ts';
-import { cosmosRunStore } from '../src/runs/cosmosRunStore.ts';
-import { runScheduled } from '../src/runs/runScheduled.ts';
 import { anInstance } from './support/anInstance.ts';
 import {
   everybodyHolds,

@@ -9,7 +9,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { wholeNumberArgument } from '../../local/wholeNumberArgument.ts';
+import { wholeNumberArgument } from '../../packages/local-azure/src/wholeNumberArgument.ts';
 import { startLocalApp } from '../localApp.ts';
 import { readChargedTwice } from './chargedTwice.ts';
 import { type DueAtOnce, missesOfDueAtOnce } from './dueAtOnceVerdict.ts';

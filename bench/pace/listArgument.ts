@@ -1,4 +1,4 @@
-import { wholeNumberArgument } from '../../local/wholeNumberArgument.ts';
+import { wholeNumberArgument } from '../../packages/local-azure/src/wholeNumberArgument.ts';
 
 /** Parses whole numbers from 1, separated by commas. Exits with code 2 if one is invalid. */
 export function listArgument(name: string, value: string, of: string): number[] {

@@ -12,8 +12,8 @@
  * misses a bar.
  */
 import { parseArgs } from 'node:util';
-import { wholeNumberArgument } from '../../local/wholeNumberArgument.ts';
-import { errorText } from '../../src/platform/errorText.ts';
+import { errorText } from '../../packages/leases/src/errorText.ts';
+import { wholeNumberArgument } from '../../packages/local-azure/src/wholeNumberArgument.ts';
 import { type Cell, type Change, cellsOf } from './cells.ts';
 import { listArgument } from './listArgument.ts';
 import { measureCell } from './measureCell.ts';

@@ -10,10 +10,10 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { systemClock } from '../../packages/leases/src/clock.ts';
+import { noTelemetry } from '../../packages/leases/src/telemetry.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { queues } from '../../src/platform/azureNames.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { noTelemetry } from '../../src/platform/telemetry.ts';
 import { importRows } from '../../test/support/importing.ts';
 import { startLocalApp } from '../localApp.ts';
 import { residentMb } from '../pace/memory.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ContainerClient } from '@azure/storage-blob';
-import { startAzurite } from '../../local/azurite.ts';
+import { startAzurite } from '../../packages/local-azure/src/azurite.ts';
 import type { BenchStoreKind } from './benchStore.ts';
 
 /** Blob leases on Azurite. */

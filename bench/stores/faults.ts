@@ -16,8 +16,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { createLocks, type Lease, type LockStore } from '../../src/locking/index.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../packages/leases/src/clock.ts';
+import { createLocks, type Lease, type LockStore } from '../../packages/leases/src/index.ts';
 import { openLockStore } from '../../test/support/openLockStore.ts';
 import { startTcpProxies, type TcpProxies } from '../../test/support/tcpProxies.ts';
 import type { BenchStore, BenchStoreKind } from './benchStore.ts';

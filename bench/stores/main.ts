@@ -9,9 +9,9 @@
  * `--cycles N`, `--takeovers N`.
  */
 import { parseArgs } from 'node:util';
-import { createLocks } from '../../src/locking/index.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { noTelemetry } from '../../src/platform/telemetry.ts';
+import { systemClock } from '../../packages/leases/src/clock.ts';
+import { createLocks } from '../../packages/leases/src/index.ts';
+import { noTelemetry } from '../../packages/leases/src/telemetry.ts';
 import { openLockStore } from '../../test/support/openLockStore.ts';
 import { startLockHolder } from '../../test/support/startLockHolder.ts';
 import type { BenchStore, BenchStoreKind } from './benchStore.ts';

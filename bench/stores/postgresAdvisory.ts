@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { z } from 'zod';
-import { advisoryStatements } from '../../src/locking/stores/sql/advisoryStatements.ts';
-import { keyNumber } from '../../src/locking/stores/sql/lockNames.ts';
+import { advisoryStatements } from '../../packages/lock-stores/src/postgres/advisoryStatements.ts';
+import { keyNumber } from '../../packages/lock-stores/src/sql/lockNames.ts';
 import { postgresPrograms, startPostgres } from '../../test/support/servers/postgres.ts';
 import type { BenchStoreKind } from './benchStore.ts';
 import { fenceIn, recordWith } from './holderRecord.ts';

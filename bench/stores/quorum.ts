@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
-import { redisScripts } from '../../src/locking/stores/redis/redisScripts.ts';
+import { redisScripts } from '../../packages/lock-stores/src/redis/redisScripts.ts';
 import { redisPrograms, startRedis, survivesKill } from '../../test/support/servers/redis.ts';
 import type { BenchStoreKind } from './benchStore.ts';
 import { recordWith } from './holderRecord.ts';

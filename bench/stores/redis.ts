@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
-import { redisScripts } from '../../src/locking/stores/redis/redisScripts.ts';
+import { redisScripts } from '../../packages/lock-stores/src/redis/redisScripts.ts';
 import {
   type RedisServerProcess,
   redisPrograms,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createLocks, type Lease } from '../../src/locking/index.ts';
+import { createLocks, type Lease } from '../../packages/leases/src/index.ts';
 import { openLockStore } from '../../test/support/openLockStore.ts';
 import type { BenchStoreKind } from './benchStore.ts';
 

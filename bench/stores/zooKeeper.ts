@@ -1,7 +1,7 @@
 import {
   connectToZooKeeper,
   type ZooKeeperConnection,
-} from '../../src/locking/stores/zooKeeper/zooKeeperConnection.ts';
+} from '../../packages/lock-stores/src/zooKeeper/zooKeeperConnection.ts';
 import {
   check,
   closeSession,
@@ -11,7 +11,7 @@ import {
   multi,
   setData,
   sync,
-} from '../../src/locking/stores/zooKeeper/zooKeeperRequests.ts';
+} from '../../packages/lock-stores/src/zooKeeper/zooKeeperRequests.ts';
 import { startZooKeeper, zooKeeperPrograms } from '../../test/support/servers/zooKeeper.ts';
 import type { BenchStoreKind } from './benchStore.ts';
 

@@ -1,5 +1,5 @@
 // Alerts. Each query returns one row per problem, so any row fires the alert. Metric names come from
-// src/platform/telemetry.ts; a test compares them.
+// packages/leases/src/telemetry.ts; a test compares them.
 param location string
 param tags object
 param applicationInsightsId string

@@ -1,5 +1,5 @@
 // The queue of payment commands, and one whose sessions are locks. Their properties match
-// local/serviceBus/Config.json, which the emulators use, except for the time to live: the emulators allow at most an
+// local/serviceBusConfig.json, which the emulators use, except for the time to live: the emulators allow at most an
 // hour, so only this file sets it. They allow at most five minutes of duplicate detection.
 param name string
 param location string

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { type Clock, systemClock } from '../../src/platform/clock.ts';
+import { type Clock, systemClock } from '../../packages/leases/src/clock.ts';
 import { createAlarm } from './alarm.ts';
 import { createApi } from './api.ts';
 import { createCharging } from './charging.ts';

@@ -1,7 +1,7 @@
 /** Runs the payments stand-in. Prints its settings as KEY=value lines, then `ready`. */
 import { parseArgs } from 'node:util';
-import { portArgument } from '../portArgument.ts';
-import { wholeNumberArgument } from '../wholeNumberArgument.ts';
+import { portArgument } from '../../packages/local-azure/src/portArgument.ts';
+import { wholeNumberArgument } from '../../packages/local-azure/src/wholeNumberArgument.ts';
 import { startPayments } from './index.ts';
 import { trafficArguments } from './trafficArguments.ts';
 

@@ -1,4 +1,4 @@
-import { wholeNumberArgument } from '../wholeNumberArgument.ts';
+import { wholeNumberArgument } from '../../packages/local-azure/src/wholeNumberArgument.ts';
 import type { PaymentsOptions } from './index.ts';
 
 /** The options of `PaymentsOptions` that pace calls. */

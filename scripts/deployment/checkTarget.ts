@@ -9,7 +9,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { errorText } from '../../src/platform/errorText.ts';
+import { errorText } from '../../packages/leases/src/errorText.ts';
 import { resourceManager } from './resourceManager.ts';
 import { checkTarget, type TargetCheck } from './target.ts';
 

@@ -1,5 +1,5 @@
 import Stripe from 'stripe';
-import { errorText } from '../../src/platform/errorText.ts';
+import { errorText } from '../../packages/leases/src/errorText.ts';
 import { stripeKey } from '../../src/settings/fields.ts';
 import { isLiveKey, stripeClient } from '../../src/stripe/stripeClient.ts';
 

@@ -1,6 +1,6 @@
-import { jobLockKey, jobLockPrefix } from '../../src/locking/lockKeys.ts';
-import type { Clock } from '../../src/platform/clock.ts';
-import { errorText } from '../../src/platform/errorText.ts';
+import type { Clock } from '../../packages/leases/src/clock.ts';
+import { errorText } from '../../packages/leases/src/errorText.ts';
+import { jobLockKey, jobLockPrefix } from '../../packages/leases/src/lockKeys.ts';
 import type { DeployedApp } from './deployedApp.ts';
 
 /** Outcome of a deployment. */

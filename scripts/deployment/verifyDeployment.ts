@@ -7,8 +7,8 @@
 // AZURE_FUNCTION_APP_NAME, KEY_VAULT_NAME, OPS_ADDRESS; and as for the deployment PAYONCE_INVOICE_INTERVAL_SECONDS,
 // PAYONCE_PAYMENTS_PAUSED and PAYONCE_OPS_CLIENT_ID. Signs in as azd or az is signed in.
 import { z } from 'zod';
-import { systemClock } from '../../src/platform/clock.ts';
-import { errorText } from '../../src/platform/errorText.ts';
+import { systemClock } from '../../packages/leases/src/clock.ts';
+import { errorText } from '../../packages/leases/src/errorText.ts';
 import { deployedApp } from './deployedApp.ts';
 import { resourceManager } from './resourceManager.ts';
 import { verifyDeployment } from './verify.ts';

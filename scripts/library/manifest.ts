@@ -1,78 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { compiledPath } from './compileLibrary.ts';
+import { compiledPath } from './compileTo.ts';
 
-/** As much of the repository's package.json as the library's is made of. */
-export const rootManifest = z.object({
+/** The package.json of a package in this repository. */
+export const workspaceManifest = z.object({
   name: z.string(),
   version: z.string(),
+  description: z.string(),
   license: z.string(),
-  /** The one list of what the library exports: subpath → source. */
-  exports: z.record(z.string().startsWith('./'), z.string().startsWith('./src/')),
-  dependencies: z.record(z.string(), z.string()),
-  devDependencies: z.record(z.string(), z.string()),
+  private: z.literal(true),
+  type: z.literal('module'),
+  sideEffects: z.literal(false),
+  /** Subpath → source. */
+  exports: z.record(z.string().startsWith('.'), z.string().startsWith('./src/')),
+  /** Every user of the package gets these. */
+  dependencies: z.record(z.string(), z.string()).default({}),
+  /** Clients and tools, each installed only by who imports the subpath that needs it. */
   peerDependencies: z.record(z.string(), z.string()).default({}),
+  peerDependenciesMeta: z.record(z.string(), z.object({ optional: z.literal(true) })).default({}),
 });
-export type RootManifest = z.infer<typeof rootManifest>;
+export type WorkspaceManifest = z.infer<typeof workspaceManifest>;
 
-/** Packages that the parts need themselves. Every other one is a client or a tool, to be installed only by who uses it. */
-const ordinary: readonly string[] = ['zod', 'p-limit'];
-
-/** Subpaths without a slash that need something all the same; the other parts need no client. */
-const exceptions: Readonly<Record<string, string>> = {
-  './testing': 'vitest',
-  './open-telemetry': '@opentelemetry/api',
-};
+const rootJson = z.object({ devDependencies: z.object({ node: z.string() }) });
 
 /**
- * The package.json of the library. `needed`: the packages that each subpath needs.
+ * The package.json that is packed. `needed`: the packages that each subpath needs.
  *
- * @throws if a subpath needs more than its one client: its users would have to install the others too
+ * @throws if a subpath needs two clients, whose users would have to install both, or a package that is not named
  */
-export function libraryManifest(
-  root: RootManifest,
+export function packedManifest(
+  manifest: WorkspaceManifest,
   needed: ReadonlyMap<string, ReadonlySet<string>>,
 ): Record<string, unknown> {
-  for (const [subpath, packages] of needed) checkClients(subpath, clientsAmong(packages));
-  const all = [...new Set([...needed.values()].flatMap((packages) => [...packages]))].toSorted();
-  const own = all.filter((name) => ordinary.includes(name));
-  const peers = clientsAmong(all);
+  const { private: _, exports, ...rest } = manifest;
+  const named = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)];
+  for (const [subpath, packages] of needed) {
+    const clients = clientsAmong(manifest, packages);
+    if (clients.length > 1) throw new Error(`${subpath} needs ${clients.join(' and ')}: at most one`);
+    const unnamed = [...packages].filter((name) => !named.includes(name));
+    if (unnamed.length > 0) throw new Error(`${subpath} needs ${unnamed.join()}, which package.json lacks`);
+  }
+  const used = new Set([...needed.values()].flatMap((packages) => [...packages]));
+  const unused = named.filter((name) => !used.has(name));
+  if (unused.length > 0) throw new Error(`${manifest.name} names ${unused.join()} and needs none of it`);
+  const root = fileURLToPath(new URL('../../package.json', import.meta.url));
+  const { node } = rootJson.parse(JSON.parse(readFileSync(root, 'utf8'))).devDependencies;
   return {
-    name: root.name,
-    version: root.version,
-    description: 'Leases with fencing tokens, claims, an outbox, queued work and runs of jobs.',
-    license: root.license,
-    type: 'module',
-    sideEffects: false,
+    ...rest,
     exports: Object.fromEntries(
-      Object.entries(root.exports).map(([subpath, source]) => [
+      Object.entries(exports).map(([subpath, source]) => [
         subpath,
         { types: compiledPath(source, 'd.ts'), default: compiledPath(source, 'js') },
       ]),
     ),
     // The version that the tests run on.
-    engines: { node: `>=${root.devDependencies.node?.split('.')[0]}` },
-    dependencies: Object.fromEntries(own.map((name) => [name, rangeOf(root, name)])),
-    peerDependencies: Object.fromEntries(peers.map((name) => [name, rangeOf(root, name)])),
-    peerDependenciesMeta: Object.fromEntries(peers.map((name) => [name, { optional: true }])),
+    engines: { node: `>=${node.split('.')[0]}` },
   };
 }
 
 /** Those that are installed only by who needs them. */
-export function clientsAmong(packages: Iterable<string>): string[] {
-  return [...packages].filter((name) => !ordinary.includes(name));
-}
-
-function checkClients(subpath: string, clients: readonly string[]): void {
-  const isPart = subpath.split('/').length === 2;
-  const allowed = isPart ? [exceptions[subpath] ?? []].flat() : clients.slice(0, 1);
-  const excess = clients.filter((name) => !allowed.includes(name));
-  if (excess.length > 0) throw new Error(`${subpath} must not need ${excess.join(', ')}`);
-}
-
-/** A range given for peers, or what is compatible with the version that the tests run on. */
-function rangeOf({ peerDependencies, dependencies, devDependencies }: RootManifest, name: string): string {
-  const installed = dependencies[name] ?? devDependencies[name];
-  const range = peerDependencies[name] ?? (installed === undefined ? undefined : `^${installed}`);
-  if (range === undefined) throw new Error(`${name} is imported, but package.json does not have it`);
-  return range;
+export function clientsAmong({ dependencies }: WorkspaceManifest, packages: Iterable<string>): string[] {
+  return [...packages].filter((name) => !(name in dependencies));
 }

@@ -1,29 +1,20 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, posix } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
 
-const guides = 'docs/guides';
-
-/** Writes the package's README (docs/parts.md) and guides. A link to a page that the package does not have becomes plain text. */
-export function writePages(root: string, folder: string): void {
-  const places = new Map([['docs/parts.md', 'README.md']]);
-  for (const name of readdirSync(join(root, guides))) places.set(`${guides}/${name}`, `${guides}/${name}`);
-  for (const [page, place] of places) {
-    const text = readFileSync(join(root, page), 'utf8');
-    const titled = place === 'README.md' ? text.replace(/^# .*/, '# payonce') : text;
-    const to = join(folder, place);
+/** Writes the README and the pages of a package. A link to a page that is not among them becomes plain text. */
+export function writePages(from: string, folder: string): void {
+  const docs = existsSync(join(from, 'docs')) ? readdirSync(join(from, 'docs')) : [];
+  for (const page of ['README.md', ...docs.map((name) => `docs/${name}`)]) {
+    const to = join(folder, page);
     mkdirSync(dirname(to), { recursive: true });
-    writeFileSync(to, withinPackage(titled, page, places));
+    writeFileSync(to, withinPackage(readFileSync(join(from, page), 'utf8'), join(from, dirname(page)), from));
   }
 }
 
-/** The text of a page with its links as they lead from its place in the package. */
-function withinPackage(text: string, page: string, places: ReadonlyMap<string, string>): string {
-  const from = posix.dirname(places.get(page) ?? page);
+function withinPackage(text: string, folder: string, home: string): string {
   return text.replaceAll(/\[([^\]]+)\]\(([^)\s]+)\)/g, (link, label: string, target: string) => {
     if (/^[a-z]+:|^#/.test(target)) return link;
-    const [file = '', ...anchor] = target.split('#');
-    const to = places.get(posix.join(posix.dirname(page), file));
-    if (to === undefined) return label;
-    return `[${label}](${[posix.relative(from, to), ...anchor].join('#')})`;
+    const [file = ''] = target.split('#');
+    return normalize(join(folder, file)).startsWith(normalize(home)) ? link : label;
   });
 }

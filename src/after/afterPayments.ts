@@ -1,10 +1,10 @@
+import type { Instance } from '@payonce/jobs/instance';
+import type { Effects, Stage } from '@payonce/jobs/work-items';
+import type { Lease } from '@payonce/leases';
 import { type FollowUps, followUpsOf } from '../invoice/followUps.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { Lease } from '../locking/index.ts';
 import type { ProviderEvents } from '../paying/paymentProvider.ts';
 import { defaultSettlementPolicy } from '../paying/settlement.ts';
-import type { Instance } from '../platform/instance.ts';
-import type { Effects, Stage } from '../workItems/workItem.ts';
 import { checkPayments } from './checkPayments.ts';
 import { paymentEventStage } from './eventStage.ts';
 import type { EventListParts } from './readEventList.ts';

@@ -1,8 +1,8 @@
+import type { Lease } from '@payonce/leases';
 import pLimit from 'p-limit';
 import type { Invoice } from '../invoice/invoice.ts';
 import { nextCheckAt, reversalsCheckAt } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { Lease } from '../locking/index.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { type AfterParts, record } from './record.ts';
 import { type Tracked, trackPayment } from './trackPayment.ts';

@@ -1,7 +1,7 @@
 import type { Container } from '@azure/cosmos';
+import { formatVersion, readableDocument } from '@payonce/jobs/documents';
+import { createUnlessThere, readDocument, unlessRefused } from '@payonce/jobs/documents/cosmos';
 import { z } from 'zod';
-import { createUnlessThere, readDocument, unlessRefused } from '../documents/cosmosDocuments.ts';
-import { formatVersion, readableDocument } from '../documents/storedDocuments.ts';
 import type { EventCursor } from './readEventList.ts';
 
 const id = 'events';

@@ -1,9 +1,8 @@
+import { defineStage, type Effect, NotNow, type Stage, type WorkItem } from '@payonce/jobs/work-items';
 import { z } from 'zod';
 import { eventStage } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { type EventHint, eventHints, type ProviderEvent } from '../paying/paymentProvider.ts';
-import { NotNow } from '../workItems/nextTry.ts';
-import { defineStage, type Effect, type Stage, type WorkItem } from '../workItems/workItem.ts';
 import type { AfterParts } from './record.ts';
 import { type Tracked, trackPayment } from './trackPayment.ts';
 

@@ -1,12 +1,12 @@
+import { StoreAway } from '@payonce/jobs/documents';
+import type { Instance } from '@payonce/jobs/instance';
+import type { Pacer } from '@payonce/jobs/rate';
+import { type WorkItem, workItemMessages } from '@payonce/jobs/work-items';
+import type { Lease } from '@payonce/leases';
 import pLimit from 'p-limit';
-import { StoreAway } from '../documents/documentStore.ts';
-import type { Lease } from '../locking/index.ts';
-import type { Pacer } from '../pacing/pacer.ts';
 import { noTurn, turnWithinMs } from '../paying/pacedProvider.ts';
 import type { EventPage, EventQuery, ProviderEvent, ProviderEvents } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
-import type { Instance } from '../platform/instance.ts';
-import { type WorkItem, workItemMessages } from '../workItems/workItem.ts';
 import { eventItem } from './eventStage.ts';
 
 /** Time up to which the provider's list of events has been read, in seconds since the epoch on the provider's clock. */

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
+import { defineStage, NotNow, type Stage } from '@payonce/jobs/work-items';
+import { errorText } from '@payonce/leases/error-text';
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { FollowUp } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
-import { errorText } from '../platform/errorText.ts';
-import { NotNow } from '../workItems/nextTry.ts';
-import { defineStage, type Stage } from '../workItems/workItem.ts';
 
 /** Where receipts are kept. */
 export interface ReceiptStore {

@@ -1,11 +1,11 @@
+import type { Instance } from '@payonce/jobs/instance';
+import type { Effects, WorkItem } from '@payonce/jobs/work-items';
+import { errorText } from '@payonce/leases/error-text';
 import type { ReadSignedEvent } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
-import { errorText } from '../platform/errorText.ts';
-import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import { type RequestBody, wholeBody } from '../platform/wholeBody.ts';
 import { stripeSignedEvents } from '../stripe/stripeEvents.ts';
-import type { Effects, WorkItem } from '../workItems/workItem.ts';
 import { eventItem } from './eventStage.ts';
 import { createReadEventList, type EventListParts } from './readEventList.ts';
 

@@ -1,13 +1,12 @@
+import { StoreAway } from '@payonce/jobs/documents';
+import { defineStage, type Effect, NotNow, NotYet, type Stage } from '@payonce/jobs/work-items';
 import { z } from 'zod';
-import { StoreAway } from '../documents/documentStore.ts';
 import type { FollowUp } from '../invoice/followUps.ts';
 import { type Invoice, lookedUp, wasVoided } from '../invoice/invoice.ts';
 import { soughtOf } from '../paying/chargeUnderKey.ts';
 import { changeByPayment } from '../paying/foundPayment.ts';
 import { turnWithinMs } from '../paying/pacedProvider.ts';
 import type { FoundPayment } from '../paying/paymentProvider.ts';
-import { NotNow, NotYet } from '../workItems/nextTry.ts';
-import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
 import { type AfterParts, isHeld, type Recorded, record, whySilent } from './record.ts';
 
 /**

@@ -2,18 +2,19 @@
  * The one way in which anything is recorded on an invoice after its charge, or beside it: a pure decision on the invoice as it is
  * stored says what changes, and that is written in one transaction with the messages that follow.
  */
+
+import type { Instance } from '@payonce/jobs/instance';
+import { newOutboxMessage } from '@payonce/jobs/outbox';
+import type { WorkItem } from '@payonce/jobs/work-items';
 import { type FollowUps, type InvoiceEnd, looksInto } from '../invoice/followUps.ts';
 import type { Invoice, StoredEntry } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Updated } from '../invoice/store/invoiceStore.ts';
-import { newOutboxMessage } from '../outbox/outboxMessage.ts';
 import { noTurn, type PacedProvider } from '../paying/pacedProvider.ts';
 import type { NotCalled } from '../paying/paymentProvider.ts';
 import type { SettlementPolicy } from '../paying/settlement.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { queues } from '../platform/azureNames.ts';
-import type { Instance } from '../platform/instance.ts';
-import type { WorkItem } from '../workItems/workItem.ts';
 
 export interface AfterParts {
   invoices: Pick<InvoiceStore, 'find' | 'update'>;

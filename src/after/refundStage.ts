@@ -1,3 +1,4 @@
+import { defineStage, type Effect, NotNow, NotYet, type Stage } from '@payonce/jobs/work-items';
 import { z } from 'zod';
 import type { Invoice } from '../invoice/invoice.ts';
 import { type Refund, type Reversals, reversalsOf, withReversals } from '../invoice/reversals.ts';
@@ -5,8 +6,6 @@ import { ownershipOf } from '../paying/foundPayment.ts';
 import { newReversals, withLookAlikes, withProviderReversals } from '../paying/mergeReversals.ts';
 import { turnWithinMs } from '../paying/pacedProvider.ts';
 import type { NotCalled, RefundOutcome, RetrievedPayment } from '../paying/paymentProvider.ts';
-import { NotNow, NotYet } from '../workItems/nextTry.ts';
-import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
 import { type AfterParts, isHeld, type Recorded, record, refundStageName, whySilent } from './record.ts';
 import { recordProgress } from './trackPayment.ts';
 

@@ -1,11 +1,10 @@
 import { createHash, createHmac } from 'node:crypto';
+import { activeTrace } from '@payonce/jobs/tracing';
+import { defineStage, NotNow, NotYet, type Stage } from '@payonce/jobs/work-items';
+import type { Clock } from '@payonce/leases/clock';
+import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
 import type { FollowUp, InvoiceEnd, ReversalEnd } from '../invoice/followUps.ts';
-import type { Clock } from '../platform/clock.ts';
-import { errorText } from '../platform/errorText.ts';
-import { activeTrace } from '../platform/tracing.ts';
-import { NotNow, NotYet } from '../workItems/nextTry.ts';
-import { defineStage, type Stage } from '../workItems/workItem.ts';
 
 export interface WebhookSettings {
   url: string;

@@ -3,8 +3,8 @@
  * the month, the shard and the moment: `2026-01/0a/20260105T030405.678Z.jsonl`.
  */
 import { createHash } from 'node:crypto';
+import { readableDocument } from '@payonce/jobs/documents';
 import { z } from 'zod';
-import { readableDocument } from '../documents/storedDocuments.ts';
 import { type Invoice, invoiceSchema } from '../invoice/invoice.ts';
 import type { Tombstone } from '../invoice/tombstone.ts';
 

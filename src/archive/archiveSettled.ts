@@ -1,15 +1,14 @@
-import { maxOperations } from '../documents/documentStore.ts';
-import { readableDocuments } from '../documents/storedDocuments.ts';
+import { maxOperations, readableDocuments } from '@payonce/jobs/documents';
+import type { Instance } from '@payonce/jobs/instance';
+import { timeBudget } from '@payonce/jobs/stopping';
+import type { PoisonStore } from '@payonce/jobs/work-items';
+import { type Lease, LeaseLost } from '@payonce/leases';
+import { errorText } from '@payonce/leases/error-text';
 import { figureRoom } from '../invoice/figures/counters.ts';
 import { type Invoice, invoiceSchema } from '../invoice/invoice.ts';
 import { shardNames } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { type Lease, LeaseLost } from '../locking/index.ts';
 import { metric } from '../platform/appMetrics.ts';
-import { errorText } from '../platform/errorText.ts';
-import type { Instance } from '../platform/instance.ts';
-import { timeBudget } from '../platform/stopping.ts';
-import type { PoisonStore } from '../workItems/poison.ts';
 import type { ArchiveStore, Candidate, StoredInvoice } from './archiveFile.ts';
 import { type ArchiveParts, archiveInvoices, recentCopies } from './moveInvoices.ts';
 

@@ -1,8 +1,8 @@
-import type { DocumentStore } from '../documents/documentStore.ts';
+import type { DocumentStore } from '@payonce/jobs/documents';
+import type { Instance } from '@payonce/jobs/instance';
+import type { PoisonStore } from '@payonce/jobs/work-items';
+import type { Lease } from '@payonce/leases';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { Lease } from '../locking/index.ts';
-import type { Instance } from '../platform/instance.ts';
-import type { PoisonStore } from '../workItems/poison.ts';
 import type { ArchiveBlobs, ArchiveStore } from './archiveFile.ts';
 import { archiveSettled } from './archiveSettled.ts';
 import { type CustomerParts, customers } from './customers.ts';

@@ -1,5 +1,5 @@
 import type { Container, FeedOptions, SqlQuerySpec } from '@azure/cosmos';
-import { fromCosmos, queryAll } from '../documents/cosmosDocuments.ts';
+import { fromCosmos, queryAll } from '@payonce/jobs/documents/cosmos';
 import type { ArchiveStore, StoredInvoice } from './archiveFile.ts';
 
 /**

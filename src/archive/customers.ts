@@ -2,13 +2,12 @@
  * Everything that is kept about a customer, to be handed out or erased: invoices in the database, those in the archive with
  * their earlier copies, and receipts. What else names a customer ends by itself (docs/retention.md).
  */
-import { readableDocuments } from '../documents/storedDocuments.ts';
-import { writeUntilClear } from '../documents/writeUntilClear.ts';
+import { readableDocuments, writeUntilClear } from '@payonce/jobs/documents';
+import { functionBudgetMs } from '@payonce/jobs/stopping';
+import type { PoisonStore } from '@payonce/jobs/work-items';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { type Tombstone, tombstoneSchema, withoutPerson } from '../invoice/tombstone.ts';
-import { functionBudgetMs } from '../platform/stopping.ts';
-import type { PoisonStore } from '../workItems/poison.ts';
 import { type ArchiveStore, archivedInvoice, fileName, type StoredInvoice, withLine } from './archiveFile.ts';
 import { idsIn, type Kept, resourcesOf, whyKept } from './archiveSettled.ts';
 import type { ArchiveParts } from './moveInvoices.ts';

@@ -20,12 +20,12 @@ import {
   NoClearAnswer,
   type Operation,
   refusedBecause,
-} from '../documents/documentStore.ts';
-import { writeUntilClear } from '../documents/writeUntilClear.ts';
+  writeUntilClear,
+} from '@payonce/jobs/documents';
+import type { Clock } from '@payonce/leases/clock';
 import { type Change, createDays, figureMoves, figureRoom, standingOf } from '../invoice/figures/counters.ts';
 import { type Invoice, importedSchema } from '../invoice/invoice.ts';
 import { tombstoneOf, tombstoneSchema } from '../invoice/tombstone.ts';
-import type { Clock } from '../platform/clock.ts';
 import {
   type ArchiveBlobs,
   type Candidate,

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { NoClearAnswer } from '../documents/documentStore.ts';
-import { writeUntilClear } from '../documents/writeUntilClear.ts';
+import { NoClearAnswer, writeUntilClear } from '@payonce/jobs/documents';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardOf } from '../invoice/shard.ts';
 import type { InvoiceStore, Updated, UpdateRequest } from '../invoice/store/invoiceStore.ts';

@@ -1,5 +1,4 @@
-import { type Create, NoClearAnswer } from '../documents/documentStore.ts';
-import { writeUntilClear } from '../documents/writeUntilClear.ts';
+import { type Create, NoClearAnswer, writeUntilClear } from '@payonce/jobs/documents';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardOf } from '../invoice/shard.ts';
 import { type ArchiveBlobs, type ArchiveLine, archivedInvoice, linesOf } from './archiveFile.ts';

@@ -1,5 +1,8 @@
-import type { Patch } from '../documents/documentStore.ts';
-import { newWriteId } from '../documents/storedDocuments.ts';
+import type { Patch } from '@payonce/jobs/documents';
+import { newWriteId } from '@payonce/jobs/documents';
+import { newOutboxMessage, type OutboxMessage } from '@payonce/jobs/outbox';
+import { activeTrace, inSpan } from '@payonce/jobs/tracing';
+import type { Lease } from '@payonce/leases';
 import type { Ending, FollowUps } from '../invoice/followUps.ts';
 import {
   type Claim,
@@ -10,11 +13,8 @@ import {
 } from '../invoice/invoice.ts';
 import { advised, ifUnchanged } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Writes } from '../invoice/store/invoiceStore.ts';
-import type { Lease } from '../locking/index.ts';
-import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
 import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
 import { serviceBusQueues } from '../platform/azureNames.ts';
-import { activeTrace, inSpan } from '../platform/tracing.ts';
 
 export interface ClaimedBatch {
   counts: ClaimCounts;

@@ -1,17 +1,17 @@
+import { FencedOut } from '@payonce/jobs/claims';
+import type { Instance } from '@payonce/jobs/instance';
+import type { PaceStore, PauseWatch, Schedule } from '@payonce/jobs/rate';
+import { defineJob, type GroupRun, Idle, type Job, type Processed, type RunCounts } from '@payonce/jobs/runs';
+import { LeaseLost } from '@payonce/leases';
+import type { Clock } from '@payonce/leases/clock';
+import { errorText } from '@payonce/leases/error-text';
 import { amountCounts } from '../invoice/amountCounts.ts';
 import type { FollowUps } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardsOfGroup } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { FencedOut, LeaseLost } from '../locking/index.ts';
-import type { PauseWatch } from '../pacing/pause.ts';
-import type { PaceStore, Schedule } from '../pacing/schedule.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { jobNames, paceLimits } from '../platform/azureNames.ts';
-import type { Clock } from '../platform/clock.ts';
-import { errorText } from '../platform/errorText.ts';
-import type { Instance } from '../platform/instance.ts';
-import { defineJob, type GroupRun, Idle, type Job, type Processed, type RunCounts } from '../runs/job.ts';
 import { claimBatch, decideClaim } from './claimBatch.ts';
 
 type Claim = Extract<ClaimWork, { kind: 'claim' }>;

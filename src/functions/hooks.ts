@@ -1,6 +1,6 @@
 import { app } from '@azure/functions';
+import { inTrace } from '@payonce/jobs/tracing';
 import { stopPayonce } from '../payonce.ts';
-import { inTrace } from '../platform/tracing.ts';
 
 /** The host has a span of each invocation. What a function does belongs to its trace. */
 app.hook.preInvocation((invocation) => {

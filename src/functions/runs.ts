@@ -1,11 +1,11 @@
-import * as df from 'durable-functions';
-import { payonce } from '../payonce.ts';
 import {
   endRunActivity,
   orchestrateRun,
   runGroupActivity,
   runJobOrchestrator,
-} from '../runs/orchestrateRun.ts';
+} from '@payonce/jobs/runs/durable';
+import * as df from 'durable-functions';
+import { payonce } from '../payonce.ts';
 
 df.app.orchestration(runJobOrchestrator, orchestrateRun);
 df.app.activity(runGroupActivity, { handler: (task: unknown) => payonce.runJobGroup(task) });

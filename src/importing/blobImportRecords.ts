@@ -4,10 +4,10 @@ import type {
   ContainerClient,
   ContainerListBlobFlatSegmentResponse,
 } from '@azure/storage-blob';
+import { BadContinuation, continuationAt, placeOf } from '@payonce/jobs/documents';
+import type { Clock } from '@payonce/leases/clock';
 import { z } from 'zod';
-import { BadContinuation, continuationAt, placeOf } from '../documents/pages.ts';
 import { blobStatus, inTime } from '../platform/blobRequests.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { Rejection } from './checkInvoice.ts';
 import type { ImportRecord, ImportRecords, ImportView } from './importRecords.ts';
 

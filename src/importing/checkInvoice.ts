@@ -1,9 +1,9 @@
+import { isSystemId } from '@payonce/jobs/documents';
+import { utcTime } from '@payonce/leases/clock';
 import { z } from 'zod';
-import { isSystemId } from '../documents/storedDocuments.ts';
 import { currencies, currencyExponent } from '../invoice/currencies.ts';
 import type { InvoiceContent } from '../invoice/invoice.ts';
 import { amountShapeError, formatAmount, parseAmount } from '../invoice/money.ts';
-import { utcTime } from '../platform/clock.ts';
 import { amountLimits, stripeAmount } from '../stripe/stripeAmount.ts';
 import { expecting, shown, unknownName } from './fieldErrors.ts';
 import { isPlainText, lookAlikeError } from './visibleText.ts';

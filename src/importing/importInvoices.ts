@@ -1,7 +1,7 @@
+import type { Clock } from '@payonce/leases/clock';
 import type { InvoiceContent } from '../invoice/invoice.ts';
 import type { AddOutcome, InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { sameContent } from '../invoice/tombstone.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { Rejection } from './checkInvoice.ts';
 import type { ImportProgress, ImportRecord } from './importRecords.ts';
 import type { Row } from './readRows.ts';

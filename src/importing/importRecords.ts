@@ -1,4 +1,4 @@
-import type { Page } from '../documents/pages.ts';
+import type { Page } from '@payonce/jobs/documents';
 import type { Rejection } from './checkInvoice.ts';
 
 /** Progress of an import. */

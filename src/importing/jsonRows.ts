@@ -1,4 +1,4 @@
-import { errorText } from '../platform/errorText.ts';
+import { errorText } from '@payonce/leases/error-text';
 import { problem } from '../platform/problem.ts';
 import { type CheckedRow, checkJsonInvoice } from './checkInvoice.ts';
 import {

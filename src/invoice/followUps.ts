@@ -1,6 +1,6 @@
-import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
+import { newOutboxMessage, type OutboxMessage } from '@payonce/jobs/outbox';
+import type { WorkItem } from '@payonce/jobs/work-items';
 import { queues } from '../platform/azureNames.ts';
-import type { WorkItem } from '../workItems/workItem.ts';
 
 /** The part of an invoice that follow-ups need. */
 export interface EndedInvoice {

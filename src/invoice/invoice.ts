@@ -1,5 +1,5 @@
+import { formatVersion, tolerantObject } from '@payonce/jobs/documents';
 import { z } from 'zod';
-import { formatVersion, tolerantObject } from '../documents/storedDocuments.ts';
 import { invoiceStatuses } from './invoiceStatus.ts';
 import { reversalsSchema } from './reversals.ts';
 

@@ -1,5 +1,5 @@
-import type { Condition, Create, Patch } from '../documents/documentStore.ts';
-import { formatVersion } from '../documents/storedDocuments.ts';
+import type { Condition, Create, Patch } from '@payonce/jobs/documents';
+import { formatVersion } from '@payonce/jobs/documents';
 import type { Claim, Invoice, StoredEntry } from './invoice.ts';
 
 /** One step of an invoice, which its timeline tells in the same write. */

@@ -1,5 +1,5 @@
+import { tolerantObject } from '@payonce/jobs/documents';
 import { z } from 'zod';
-import { tolerantObject } from '../documents/storedDocuments.ts';
 
 /**
  * A refund of the payment, asked for through ops or at the provider:

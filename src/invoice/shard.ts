@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { DocumentStore } from '@payonce/jobs/documents';
+import { keepFirst } from '@payonce/jobs/documents';
 import { z } from 'zod';
-import type { DocumentStore } from '../documents/documentStore.ts';
-import { keepFirst } from '../documents/writeUntilClear.ts';
 
 /**
  * The shard of an invoice: two hex digits of a stable hash of its id, below the number of shards. Where a shard lives

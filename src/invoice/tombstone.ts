@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { systemId } from '@payonce/jobs/documents';
 import { z } from 'zod';
-import { systemId } from '../documents/storedDocuments.ts';
 import {
   contentSchema,
   type Imported,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Page } from '../documents/pages.ts';
+import type { Page } from '@payonce/jobs/documents';
+import type { Instance } from '@payonce/jobs/instance';
+import { errorText } from '@payonce/leases/error-text';
 import { metric } from '../platform/appMetrics.ts';
-import { errorText } from '../platform/errorText.ts';
-import type { Instance } from '../platform/instance.ts';
 import type { AuditRecord } from './answers/figureAnswers.ts';
 import { type Caller, named } from './caller.ts';
 

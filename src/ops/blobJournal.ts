@@ -1,6 +1,6 @@
 import type { AppendBlobClient, ContainerClient } from '@azure/storage-blob';
+import type { Instance } from '@payonce/jobs/instance';
 import { inTime } from '../platform/blobRequests.ts';
-import type { Instance } from '../platform/instance.ts';
 import type { Journal } from './audit.ts';
 
 /** Blocks that an append blob can have (https://learn.microsoft.com/azure/storage/blobs/scalability-targets). */

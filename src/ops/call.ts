@@ -2,10 +2,11 @@
  * One HTTP call under `ops/`, declared once: its trigger, the role it needs, what it reads, what it answers, its place in
  * the OpenAPI document and its name in the audit trail all come from here (`calls.ts` has them all).
  */
+
+import type { Orchestrations } from '@payonce/jobs/runs/durable';
+import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
-import { errorText } from '../platform/errorText.ts';
 import type { Turns } from '../platform/eventLoopTurns.ts';
-import type { Orchestrations } from '../runs/manualRun.ts';
 import type { OverviewAnswer, Role } from './answers/overviewAnswers.ts';
 import { type Intent, intend } from './audit.ts';
 import type { Caller } from './caller.ts';

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Container } from '@azure/cosmos';
-import { fromCosmos } from '../documents/cosmosDocuments.ts';
-import { type ListByTime, pageByTime } from '../documents/cosmosPages.ts';
-import { formatVersion, type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
-import type { Clock } from '../platform/clock.ts';
+import { formatVersion, type OnUnreadable, readableDocuments } from '@payonce/jobs/documents';
+import { fromCosmos, type ListByTime, pageByTime } from '@payonce/jobs/documents/cosmos';
+import type { Clock } from '@payonce/leases/clock';
 import { auditRecord } from './answers/figureAnswers.ts';
 import type { AuditTrail } from './audit.ts';
 

@@ -1,6 +1,6 @@
+import { continuationAt, placeOf } from '@payonce/jobs/documents';
+import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
-import { continuationAt, placeOf } from '../documents/pages.ts';
-import { errorText } from '../platform/errorText.ts';
 import { deadLettersAnswer, discardedAnswer, redrivenAnswer, type Undone } from './answers/messageAnswers.ts';
 import { type AuditRecorder, call } from './call.ts';
 import {

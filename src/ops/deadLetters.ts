@@ -1,4 +1,4 @@
-import { isPoisonId, type PoisonItems } from '../workItems/poison.ts';
+import { isPoisonId, type PoisonItems } from '@payonce/jobs/work-items';
 import type { DeadLetterAnswer } from './answers/messageAnswers.ts';
 
 /** A dead letter and its place in the order of its source. */

@@ -1,9 +1,9 @@
+import { utcTime } from '@payonce/leases/clock';
 import { z } from 'zod';
 import { shown } from '../importing/fieldErrors.ts';
 import { hasVisible, isPlainText } from '../importing/visibleText.ts';
 import { currencies } from '../invoice/currencies.ts';
 import { invoiceStatuses } from '../invoice/invoiceStatus.ts';
-import { utcTime } from '../platform/clock.ts';
 
 /** Reason for a change, for the audit trail; optional if nobody else is affected. */
 export const reasonSchema = z

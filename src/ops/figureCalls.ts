@@ -1,9 +1,9 @@
+import type { Clock } from '@payonce/leases/clock';
 import { z } from 'zod';
 import { shown } from '../importing/fieldErrors.ts';
 import { movementKinds } from '../invoice/figures/counters.ts';
 import { shardNames } from '../invoice/shard.ts';
 import type { Correction, InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { Clock } from '../platform/clock.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
 import { addUp, type Report, reportColumns, reportRow, type Totals } from '../reporting/report.ts';
 import { auditAnswer, recountAnswer, reportAnswer, summaryAnswer } from './answers/figureAnswers.ts';

@@ -1,6 +1,6 @@
-import { inForce, type PauseStore } from '../pacing/pause.ts';
-import { bounded, type Clock } from '../platform/clock.ts';
-import { errorText } from '../platform/errorText.ts';
+import { inForce, type PauseStore } from '@payonce/jobs/rate';
+import { bounded, type Clock } from '@payonce/leases/clock';
+import { errorText } from '@payonce/leases/error-text';
 import type { Health } from './answers/figureAnswers.ts';
 import { pauseView } from './pauseCalls.ts';
 

@@ -1,3 +1,4 @@
+import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
 import { columns, invoiceJsonSchema } from '../importing/checkInvoice.ts';
 import { csvRows } from '../importing/csvRows.ts';
@@ -12,7 +13,6 @@ import {
   tooLarge,
 } from '../importing/readRows.ts';
 import { ShardsChanged } from '../invoice/shard.ts';
-import { errorText } from '../platform/errorText.ts';
 import { type Problem, problem, problemResponse } from '../platform/problem.ts';
 import { wholeBody } from '../platform/wholeBody.ts';
 import {

@@ -1,8 +1,8 @@
+import type { Clock } from '@payonce/leases/clock';
 import { decideDueDate } from '../after/moveDueDate.ts';
 import { decideRetry, waitsForRetry } from '../after/retryInvoice.ts';
 import { decideVoid } from '../after/voidInvoice.ts';
 import type { Invoice, StoredEntry } from '../invoice/invoice.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { InvoiceAnswer, InvoiceDetailAnswer, Permitted, Waiting } from './answers/invoiceAnswers.ts';
 
 /** An invoice as ops shows it: what was imported, and its state. */

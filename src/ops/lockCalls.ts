@@ -1,5 +1,5 @@
+import { forceRelease, jobLockPrefix, type LockListing, listLocks } from '@payonce/leases';
 import { z } from 'zod';
-import { forceRelease, jobLockPrefix, type LockListing, listLocks } from '../locking/index.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import { type LeaseAnswer, leasesAnswer, releasedAnswer } from './answers/leaseAnswers.ts';
 import { call } from './call.ts';

@@ -1,12 +1,11 @@
+import { BadContinuation, NewerVersion } from '@payonce/jobs/documents';
+import type { Orchestrations } from '@payonce/jobs/runs/durable';
+import type { PoisonItems } from '@payonce/jobs/work-items';
 import { MissingFromArchive } from '../archive/restoreInvoice.ts';
-import { BadContinuation } from '../documents/pages.ts';
-import { NewerVersion } from '../documents/storedDocuments.ts';
 import { UnreadableDocument } from '../invoice/figures/invoiceFigures.ts';
 import { appVersion } from '../platform/appFolder.ts';
 import { eventLoopTurns } from '../platform/eventLoopTurns.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
-import type { Orchestrations } from '../runs/manualRun.ts';
-import type { PoisonItems } from '../workItems/poison.ts';
 import { NotRecorded, recordDone } from './audit.ts';
 import { bulkJob } from './bulk/bulkJob.ts';
 import type { Call, CallParts } from './call.ts';

@@ -1,5 +1,5 @@
-import { type OutboxEntry, outboxStatuses } from '../outbox/outboxMessage.ts';
-import type { RedrivenMessage } from '../outbox/outboxStore.ts';
+import type { RedrivenMessage } from '@payonce/jobs/outbox';
+import { type OutboxEntry, outboxStatuses } from '@payonce/jobs/outbox';
 import { queues, serviceBusQueues } from '../platform/azureNames.ts';
 import { type OutboxMessageAnswer, outboxAnswer, outboxMessageAnswer } from './answers/messageAnswers.ts';
 import { call } from './call.ts';

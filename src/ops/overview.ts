@@ -1,8 +1,8 @@
+import { inForce } from '@payonce/jobs/rate';
+import { asShown, runView } from '@payonce/jobs/runs';
+import { jobLockPrefix, listLocks } from '@payonce/leases';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { jobLockPrefix, listLocks } from '../locking/index.ts';
-import { inForce } from '../pacing/pause.ts';
 import { remembered } from '../platform/remembered.ts';
-import { asShown, runView } from '../runs/runStore.ts';
 import type { Summary } from './answers/figureAnswers.ts';
 import { type Attention, attentionCodes, type OverviewAnswer } from './answers/overviewAnswers.ts';
 import type { OpsParts } from './opsParts.ts';

@@ -1,5 +1,5 @@
-import { inForce, type PauseOrder, pausedWithinMs } from '../pacing/pause.ts';
-import { startRun } from '../runs/manualRun.ts';
+import { inForce, type PauseOrder, pausedWithinMs } from '@payonce/jobs/rate';
+import { startRun } from '@payonce/jobs/runs/durable';
 import { type PauseAnswer, pausedAnswer, pauseInForceAnswer, resumedAnswer } from './answers/pauseAnswers.ts';
 import { call } from './call.ts';
 import { optionalReasonBody, reasonBody, timeField } from './fields.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Page } from '@payonce/jobs/documents';
+import type { Clock } from '@payonce/leases/clock';
 import type { z } from 'zod';
-import type { Page } from '../documents/pages.ts';
 import { unknownName } from '../importing/fieldErrors.ts';
-import type { Clock } from '../platform/clock.ts';
 import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
 import { wholeBody } from '../platform/wholeBody.ts';
 

@@ -1,8 +1,7 @@
+import { asShown, cancelRun, runStatuses, runView, storedAs } from '@payonce/jobs/runs';
+import { type StartedRun, startRun } from '@payonce/jobs/runs/durable';
 import { z } from 'zod';
 import { jobNames } from '../platform/azureNames.ts';
-import { type StartedRun, startRun } from '../runs/manualRun.ts';
-import { runStatuses } from '../runs/runRecord.ts';
-import { asShown, cancelRun, runView, storedAs } from '../runs/runStore.ts';
 import { runAnswer, runsAnswer, startedAnswer } from './answers/runAnswers.ts';
 import { bulkGroups } from './bulk/bulkJob.ts';
 import { bulkBody } from './bulk/bulkRequest.ts';

@@ -1,8 +1,8 @@
 import type { ServiceBusClient, ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
+import { traceProperties, traceparentIn } from '@payonce/jobs/tracing';
+import { isPoisonId } from '@payonce/jobs/work-items';
+import { systemClock } from '@payonce/leases/clock';
 import pLimit from 'p-limit';
-import { systemClock } from '../platform/clock.ts';
-import { traceProperties, traceparentIn } from '../platform/tracing.ts';
-import { isPoisonId } from '../workItems/poison.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
 
 /** Milliseconds. Opening a connection that swallows everything takes the client a minute. */

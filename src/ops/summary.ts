@@ -1,11 +1,11 @@
+import type { Instance } from '@payonce/jobs/instance';
+import type { OutboxStore } from '@payonce/jobs/outbox';
+import { oldestPendingMs } from '@payonce/jobs/outbox';
+import type { PaceStore, Schedule } from '@payonce/jobs/rate';
+import { inForce, type PauseStore } from '@payonce/jobs/rate';
 import { invoiceStatuses } from '../invoice/invoiceStatus.ts';
 import type { Backlog, InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { OutboxStore } from '../outbox/outboxStore.ts';
-import { oldestPendingMs } from '../outbox/sweepOutbox.ts';
-import { inForce, type PauseStore } from '../pacing/pause.ts';
-import type { PaceStore, Schedule } from '../pacing/schedule.ts';
 import { paceLimits } from '../platform/azureNames.ts';
-import type { Instance } from '../platform/instance.ts';
 import type { BacklogFigures, PaceFigures, Summary } from './answers/figureAnswers.ts';
 import { pauseView } from './pauseCalls.ts';
 

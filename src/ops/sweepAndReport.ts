@@ -1,15 +1,15 @@
+import type { Instance } from '@payonce/jobs/instance';
+import type { OutboxStore } from '@payonce/jobs/outbox';
+import { type SweepCounts, type SweepParts, sweepOutbox } from '@payonce/jobs/outbox';
+import type { PaceStore } from '@payonce/jobs/rate';
+import { inForce, type PauseStore } from '@payonce/jobs/rate';
+import { timeBudget } from '@payonce/jobs/stopping';
+import type { PoisonItems } from '@payonce/jobs/work-items';
+import type { Lease } from '@payonce/leases';
+import { errorText } from '@payonce/leases/error-text';
 import { shardNames } from '../invoice/shard.ts';
 import { type InvoiceStore, overdueMs } from '../invoice/store/invoiceStore.ts';
-import type { Lease } from '../locking/index.ts';
-import type { OutboxStore } from '../outbox/outboxStore.ts';
-import { type SweepCounts, type SweepParts, sweepOutbox } from '../outbox/sweepOutbox.ts';
-import { inForce, type PauseStore } from '../pacing/pause.ts';
-import type { PaceStore } from '../pacing/schedule.ts';
 import { metric } from '../platform/appMetrics.ts';
-import { errorText } from '../platform/errorText.ts';
-import type { Instance } from '../platform/instance.ts';
-import { timeBudget } from '../platform/stopping.ts';
-import type { PoisonItems } from '../workItems/poison.ts';
 import { readPace } from './summary.ts';
 
 export interface GaugeParts {

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import type { DocumentStore } from '@payonce/jobs/documents';
+import { keepFirst, readableDocument, systemId, tolerantObject } from '@payonce/jobs/documents';
+import type { Instance } from '@payonce/jobs/instance';
+import type { Pacer } from '@payonce/jobs/rate';
+import type { Clock } from '@payonce/leases/clock';
+import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
-import type { DocumentStore } from '../documents/documentStore.ts';
-import { readableDocument, systemId, tolerantObject } from '../documents/storedDocuments.ts';
-import { keepFirst } from '../documents/writeUntilClear.ts';
 import { deploymentPartition } from '../invoice/shard.ts';
-import type { Pacer } from '../pacing/pacer.ts';
 import { metric } from '../platform/appMetrics.ts';
-import type { Clock } from '../platform/clock.ts';
-import { errorText } from '../platform/errorText.ts';
-import type { Instance } from '../platform/instance.ts';
 import type { AccountAnswer, HeldBack, ProviderAccount, RateLimited } from './paymentProvider.ts';
 
 /** The secret key belongs to another account or mode than the one that this deployment began with. */

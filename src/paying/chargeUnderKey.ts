@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { StoreAway } from '../documents/documentStore.ts';
+import { StoreAway } from '@payonce/jobs/documents';
+import type { Instance } from '@payonce/jobs/instance';
 import { type Invoice, unknownSince } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { Instance } from '../platform/instance.ts';
 import { methodOf, methodTypes, type PaymentCommand, paramsHash, withMethod } from './paymentBatch.ts';
 import type { FoundPayment, NotCalled, PaymentCalls, SoughtPayment } from './paymentProvider.ts';
 import type { CommandOutcome } from './settlement.ts';

@@ -1,12 +1,11 @@
+import { NewerVersion, NoClearAnswer, putOffMs, StoreAway } from '@payonce/jobs/documents';
+import type { Instance } from '@payonce/jobs/instance';
+import { inSpan, traceparentIn } from '@payonce/jobs/tracing';
+import type { Clock } from '@payonce/leases/clock';
+import { errorText } from '@payonce/leases/error-text';
+import type { Telemetry } from '@payonce/leases/telemetry';
 import { z } from 'zod';
-import { NoClearAnswer, StoreAway } from '../documents/documentStore.ts';
-import { NewerVersion, putOffMs } from '../documents/storedDocuments.ts';
 import { metric } from '../platform/appMetrics.ts';
-import type { Clock } from '../platform/clock.ts';
-import { errorText } from '../platform/errorText.ts';
-import type { Instance } from '../platform/instance.ts';
-import type { Telemetry } from '../platform/telemetry.ts';
-import { inSpan, traceparentIn } from '../platform/tracing.ts';
 import { type BatchResult, createPayBatch, type PayingParts } from './payBatch.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
 import { BatchRefused, datedByMessage, type PaymentBatch, parseBatch } from './paymentBatch.ts';

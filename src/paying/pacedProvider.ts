@@ -1,9 +1,9 @@
-import { type Admission, createPacer, type Pacer, type PacerParts } from '../pacing/pacer.ts';
-import type { Place, Turn } from '../pacing/turns.ts';
+import type { Instance } from '@payonce/jobs/instance';
+import type { Place, Turn } from '@payonce/jobs/rate';
+import { type Admission, createPacer, type Pacer, type PacerParts } from '@payonce/jobs/rate';
+import { noteInSpan } from '@payonce/jobs/tracing';
 import { metric } from '../platform/appMetrics.ts';
 import { paceLimits } from '../platform/azureNames.ts';
-import type { Instance } from '../platform/instance.ts';
-import { noteInSpan } from '../platform/tracing.ts';
 import type { AccountAdmission } from './accountCheck.ts';
 import type {
   HeldBack,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { formatVersion, isNewer, NewerVersion } from '@payonce/jobs/documents';
 import { z } from 'zod';
-import { formatVersion, isNewer, NewerVersion } from '../documents/storedDocuments.ts';
 import { type Invoice, paymentStateSchema } from '../invoice/invoice.ts';
 
 /**

@@ -1,6 +1,5 @@
-import type { PacerParts } from '../pacing/pacer.ts';
-import type { PauseWatch } from '../pacing/pause.ts';
-import type { Instance } from '../platform/instance.ts';
+import type { Instance } from '@payonce/jobs/instance';
+import type { PacerParts, PauseWatch } from '@payonce/jobs/rate';
 import { type AccountRecord, checkedAccount } from './accountCheck.ts';
 import { createExecutePayments } from './executePayments.ts';
 import { type PaymentAllowance, pacedProvider, paymentPace } from './pacedProvider.ts';

@@ -1,4 +1,5 @@
-import { formatVersion } from '../documents/storedDocuments.ts';
+import { formatVersion } from '@payonce/jobs/documents';
+import { exponentialBackoff } from '@payonce/leases/backoff';
 import type { Ending, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
 import {
   known,
@@ -18,7 +19,6 @@ import {
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';
-import { exponentialBackoff } from '../platform/backoff.ts';
 import { newReversals, withProviderReversals } from './mergeReversals.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
 import type { ChargeOutcome, NotCalled, ProviderReversals } from './paymentProvider.ts';

@@ -1,6 +1,6 @@
 import { metrics } from '@opentelemetry/api';
-import { openTelemetryMetrics } from './openTelemetry.ts';
-import { partMetric, type Telemetry } from './telemetry.ts';
+import { openTelemetryMetrics } from '@payonce/jobs/open-telemetry';
+import { partMetric, type Telemetry } from '@payonce/leases/telemetry';
 
 /** Every metric of the app: its own, and those of the parts it is made of. A unit in the name is the unit of the value. */
 export const metric = {

@@ -2,11 +2,11 @@ import type { AzureMonitorExporterOptions } from '@azure/monitor-opentelemetry-e
 import { context, metrics } from '@opentelemetry/api';
 import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
+import { openTelemetryTracer } from '@payonce/jobs/open-telemetry';
+import { registerTracer } from '@payonce/jobs/tracing';
 import { installed } from './clientMissing.ts';
 import type { TelemetryConnection, TraceSettings } from './connections.ts';
-import { openTelemetryTracer } from './openTelemetry.ts';
 import { isSampled, withRate } from './spanSampling.ts';
-import { registerTracer } from './tracing.ts';
 
 const otlpSetting = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '@payonce/leases/clock';
 
 /**
  * The same function, whose answer serves everybody who asks within `ms` milliseconds of the question, also while it is

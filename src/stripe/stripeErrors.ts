@@ -1,6 +1,6 @@
+import { errorText } from '@payonce/leases/error-text';
 import Stripe from 'stripe';
 import type { ChargeOutcome, ProviderFault, ProviderSilent, RateLimited } from '../paying/paymentProvider.ts';
-import { errorText } from '../platform/errorText.ts';
 
 /**
  * Codes that blame our account or key, not the invoice (https://docs.stripe.com/error-codes). Parking every invoice for that

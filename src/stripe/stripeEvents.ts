@@ -1,3 +1,4 @@
+import { errorText } from '@payonce/leases/error-text';
 import Stripe from 'stripe';
 import { z } from 'zod';
 import type {
@@ -9,7 +10,6 @@ import type {
   ReadEvent,
   ReadSignedEvent,
 } from '../paying/paymentProvider.ts';
-import { errorText } from '../platform/errorText.ts';
 import { type StripeOptions, stripeClient, withTimeOut } from './stripeClient.ts';
 import { rateLimited } from './stripeErrors.ts';
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { NotNow } from '../../packages/jobs/src/workItems/nextTry.ts';
 import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import type { InvoiceStatus } from '../../src/invoice/invoiceStatus.ts';
@@ -6,7 +7,6 @@ import type { EventHint } from '../../src/paying/paymentProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { stripeClient } from '../../src/stripe/stripeClient.ts';
 import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
-import { NotNow } from '../../src/workItems/nextTry.ts';
 import { day, longPayments } from '../support/longPayments.ts';
 import { unpaced } from '../support/unpaced.ts';
 

@@ -1,10 +1,10 @@
 // Refunds whose orders are lost, and what the provider says of refunds and disputes when no event comes.
 import type Stripe from 'stripe';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { workItemSchema } from '../../packages/jobs/src/workItems/workItem.ts';
 import { refundInvoice, settleRefund } from '../../src/after/refundInvoice.ts';
 import { refundStage } from '../../src/after/refundStage.ts';
 import { stripeClient } from '../../src/stripe/stripeClient.ts';
-import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { day, longPayments } from '../support/longPayments.ts';
 import { minute } from '../support/payingWorld.ts';
 

@@ -1,6 +1,7 @@
 // Invoices that name a payment which nobody has recorded: a retry asks about it first, and charges nothing.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { workItemSchema } from '../../packages/jobs/src/workItems/workItem.ts';
 import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
 import { retryInvoice } from '../../src/after/retryInvoice.ts';
 import { voidInvoice } from '../../src/after/voidInvoice.ts';
@@ -8,7 +9,6 @@ import { eventStage } from '../../src/invoice/followUps.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { retryPiece } from '../../src/ops/bulk/bulkInvoices.ts';
 import { stripeClient } from '../../src/stripe/stripeClient.ts';
-import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { day, longPayments } from '../support/longPayments.ts';
 import { hour } from '../support/payingWorld.ts';
 

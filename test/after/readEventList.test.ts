@@ -1,6 +1,8 @@
 import Stripe from 'stripe';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Payments, startPayments } from '../../local/stripe/index.ts';
+import { createProcessWorkItem } from '../../packages/jobs/src/workItems/processWorkItem.ts';
+import { defineStage, itemsOf, workItemSchema } from '../../packages/jobs/src/workItems/workItem.ts';
 import { cosmosEventCursor } from '../../src/after/cosmosEventCursor.ts';
 import { eventInput } from '../../src/after/eventStage.ts';
 import { createReadEventList, type EventCursor, type EventListParts } from '../../src/after/readEventList.ts';
@@ -11,8 +13,6 @@ import type { EventQuery, ProviderEvents } from '../../src/paying/paymentProvide
 import { metric } from '../../src/platform/appMetrics.ts';
 import { stripeClient } from '../../src/stripe/stripeClient.ts';
 import { stripeEvents } from '../../src/stripe/stripeEvents.ts';
-import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
-import { defineStage, itemsOf, workItemSchema } from '../../src/workItems/workItem.ts';
 import { memoryEffects } from '../memory/memoryEffects.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { hour, minute } from '../support/payingWorld.ts';

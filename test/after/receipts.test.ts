@@ -1,9 +1,9 @@
 import { BlobServiceClient, RestError } from '@azure/storage-blob';
 import { expect, inject, test } from 'vitest';
+import { isNotNow, NotNow } from '../../packages/jobs/src/workItems/nextTry.ts';
+import type { Stage } from '../../packages/jobs/src/workItems/workItem.ts';
 import { blobReceipts } from '../../src/after/blobReceipts.ts';
 import { type ReceiptStore, receiptName, receiptStage } from '../../src/after/receipts.ts';
-import { isNotNow, NotNow } from '../../src/workItems/nextTry.ts';
-import type { Stage } from '../../src/workItems/workItem.ts';
 import { throughBlackHole } from '../support/throughBlackHole.ts';
 import { virtualLocks } from '../support/virtualLocks.ts';
 

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { OutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import { NotYet } from '../../packages/jobs/src/workItems/nextTry.ts';
+import { workItemSchema } from '../../packages/jobs/src/workItems/workItem.ts';
 import { NotReconciled, reconciliationStage } from '../../src/after/reconciliation.ts';
 import type { FollowUps } from '../../src/invoice/followUps.ts';
 import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
-import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import type { PacedProvider } from '../../src/paying/pacedProvider.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { FoundPayment } from '../../src/paying/paymentProvider.ts';
-import { NotYet } from '../../src/workItems/nextTry.ts';
-import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { withBatch } from '../support/layerSwitches.ts';
 import {

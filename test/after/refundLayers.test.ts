@@ -1,16 +1,16 @@
 // Layers that keep a refund from being made twice or freed wrongly, each with the others off.
 
 import { describe, expect, test } from 'vitest';
+import type { Operation } from '../../packages/jobs/src/documents/documentStore.ts';
+import { NotNow } from '../../packages/jobs/src/workItems/nextTry.ts';
 import { record } from '../../src/after/record.ts';
 import { refundStage, refusedRefund } from '../../src/after/refundStage.ts';
-import type { Operation } from '../../src/documents/documentStore.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { type Refund, reversalsOf } from '../../src/invoice/reversals.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import type { PaymentProvider, RefundRequest } from '../../src/paying/paymentProvider.ts';
 import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
-import { NotNow } from '../../src/workItems/nextTry.ts';
 import { type MemoryDocumentsOptions, memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';
 import { anInstance } from '../support/anInstance.ts';

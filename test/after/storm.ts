@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { startPayments } from '../../local/stripe/index.ts';
+import { createProcessWorkItem } from '../../packages/jobs/src/workItems/processWorkItem.ts';
+import { defineStage } from '../../packages/jobs/src/workItems/workItem.ts';
 import { checkPayments } from '../../src/after/checkPayments.ts';
 import { paymentEventStage } from '../../src/after/eventStage.ts';
 import { createReceiveEvent } from '../../src/after/receiveEvent.ts';
@@ -13,8 +15,6 @@ import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
 import { stripeClient } from '../../src/stripe/stripeClient.ts';
 import { stripeSignedEvents } from '../../src/stripe/stripeEvents.ts';
 import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
-import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
-import { defineStage } from '../../src/workItems/workItem.ts';
 import { memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryEffects } from '../memory/memoryEffects.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';

@@ -4,9 +4,9 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { NotNow, NotYet } from '../../packages/jobs/src/workItems/nextTry.ts';
+import { systemClock } from '../../packages/leases/src/clock.ts';
 import { webhookStage } from '../../src/after/webhook.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { NotNow, NotYet } from '../../src/workItems/nextTry.ts';
 
 let url: string;
 let answer = { status: 204, headers: {} as Record<string, string> };

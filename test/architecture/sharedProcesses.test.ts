@@ -19,7 +19,7 @@ const found = (files: readonly string[]) =>
 
 test('a test file that replaces something of its process has one of its own', () => {
   const own = new Set(find(needsOwnProcess));
-  const shared = find(['test/**/*.test.ts']).filter((file) => !own.has(file));
+  const shared = find(['test/**/*.test.ts', 'packages/*/test/**/*.test.ts']).filter((file) => !own.has(file));
   expect(shared.length).toBeGreaterThan(200);
   expect(found(shared).filter((file) => file !== 'test/architecture/sharedProcesses.test.ts')).toEqual([]);
 });

@@ -2,52 +2,58 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { z } from 'zod';
 
-const src = fileURLToPath(new URL('../../src/', import.meta.url));
-const files = globSync('**/*.ts', { cwd: src })
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const files = globSync(['src/**/*.ts', 'packages/*/src/**/*.ts'], { cwd: root })
   .map((file) => file.replaceAll('\\', '/'))
-  .map((file) => ({ file, text: readFileSync(join(src, file), 'utf8') }));
+  .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
+const known = new Set(files.map(({ file }) => file));
 
-/** The folders that files of a folder may import from, besides their own. Generic parts know nothing of invoices. */
-const generic = ['platform', 'documents', 'locking', 'pacing', 'outbox', 'workItems', 'runs'];
+/** The packages of this repository that code may import, by where it is. */
+const packagesFor: Readonly<Record<string, readonly string[]>> = {
+  src: ['leases', 'lock-stores', 'jobs'],
+  'packages/leases': [],
+  'packages/lock-stores': ['leases'],
+  'packages/jobs': ['leases'],
+  'packages/local-azure': [],
+};
+
+/** The folders that files of a folder may import from, besides their own. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  platform: [],
-  documents: ['platform'],
-  locking: ['platform', 'documents'],
-  pacing: ['platform', 'documents'],
-  outbox: ['platform', 'documents', 'locking'],
-  workItems: ['platform', 'documents', 'locking'],
-  runs: ['platform', 'documents', 'locking'],
-  invoice: generic,
-  importing: [...generic, 'invoice', 'stripe'],
-  reporting: [...generic, 'invoice'],
-  archive: [...generic, 'invoice'],
-  paying: [...generic, 'invoice'],
-  stripe: ['platform', 'invoice', 'paying'],
-  claiming: [...generic, 'invoice', 'paying'],
-  after: [...generic, 'invoice', 'paying', 'stripe'],
-  ops: [...generic, 'invoice', 'importing', 'after', 'reporting', 'archive'],
-  dashboard: ['platform'],
-  settings: ['platform', 'paying', 'stripe'],
-  functions: ['payonce.ts', 'platform', 'runs', 'dashboard', 'archive', 'ops'],
-  testing: ['platform', 'documents', 'locking', 'outbox'],
-  library: [...generic, 'testing'],
+  'src/platform': [],
+  'src/invoice': ['src/platform'],
+  'src/importing': ['src/platform', 'src/invoice', 'src/stripe'],
+  'src/reporting': ['src/platform', 'src/invoice'],
+  'src/archive': ['src/platform', 'src/invoice'],
+  'src/paying': ['src/platform', 'src/invoice'],
+  'src/stripe': ['src/platform', 'src/invoice', 'src/paying'],
+  'src/claiming': ['src/platform', 'src/invoice', 'src/paying'],
+  'src/after': ['src/platform', 'src/invoice', 'src/paying', 'src/stripe'],
+  'src/ops': ['src/platform', 'src/invoice', 'src/importing', 'src/after', 'src/reporting', 'src/archive'],
+  'src/dashboard': ['src/platform'],
+  'src/settings': ['src/platform', 'src/paying', 'src/stripe'],
+  'src/functions': ['src/payonce.ts', 'src/platform', 'src/dashboard', 'src/archive', 'src/ops'],
+  'packages/jobs/src/documents': [],
+  'packages/jobs/src/claims': ['packages/jobs/src/documents'],
+  'packages/jobs/src/rate': ['packages/jobs/src/documents'],
+  'packages/jobs/src/outbox': ['packages/jobs/src/documents'],
+  'packages/jobs/src/workItems': ['packages/jobs/src/documents'],
+  'packages/jobs/src/runs': ['packages/jobs/src/documents', 'packages/jobs/src/claims'],
 };
 
 /** Where the parts are put together: everything is known here. */
 const compositionRoot = [
-  'app.ts',
-  'cloud.ts',
-  'idleApp.ts',
-  'lockStores.ts',
-  'payonce.ts',
-  'queueReturns.ts',
+  'src/app.ts',
+  'src/cloud.ts',
+  'src/idleApp.ts',
+  'src/lockStores.ts',
+  'src/payonce.ts',
+  'src/queueReturns.ts',
 ];
 
 /** Files that implement a port with a package of Azure, or make its clients. By their names, or listed here. */
 const implementations =
-  /^functions\/|\/(cosmos|blob|serviceBus|storageQueue)[A-Z]\w*\.ts$|^platform\/(azureClients|exportTelemetry)\.ts$|^runs\/orchestrateRun\.ts$/;
+  /^src\/functions\/|\/(cosmos|blob|serviceBus|storageQueue)[A-Z]\w*\.ts$|^src\/platform\/(azureClients|exportTelemetry)\.ts$|\/orchestrateRun\.ts$/;
 
 function importsOf({ file, text }: (typeof files)[number]): string[] {
   return [...text.matchAll(/(?:from|import\()\s*'([^']+)'/g)].map(([, name = '']) =>
@@ -55,23 +61,47 @@ function importsOf({ file, text }: (typeof files)[number]): string[] {
   );
 }
 
-const folderOf = (path: string) => path.split('/')[0] ?? '';
+const homeOf = (path: string) => /^src|^packages\/[^/]+/.exec(path)?.[0] ?? path;
+/** The folder right below `src`; a file that is in no folder stands for itself, and so does what is not ours. */
+const folderOf = (path: string) => /^(?:packages\/[^/]+\/)?src\/[^/]+/.exec(path)?.[0] ?? path;
 
-test('imports point one way', () => {
+test('packages import one way, by the names that they export', () => {
+  const wrong = files.flatMap((one) =>
+    importsOf(one)
+      .filter((name) =>
+        known.has(name)
+          ? homeOf(name) !== homeOf(one.file)
+          : name.startsWith('@payonce/') &&
+            !(packagesFor[homeOf(one.file)] ?? []).includes(name.split('/')[1] ?? ''),
+      )
+      .map((name) => `${one.file} → ${name}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test('imports of folders point one way', () => {
   const upward = files
     .filter(({ file }) => !compositionRoot.includes(file))
-    .flatMap((one) =>
-      importsOf(one)
-        .filter((name) => files.some(({ file }) => file === name))
-        .filter((name) => folderOf(name) !== folderOf(one.file))
-        .filter((name) => !(mayImport[folderOf(one.file)] ?? []).includes(folderOf(name)))
-        .map((name) => `${one.file} → ${name}`),
-    );
+    .flatMap((one) => {
+      const folder = folderOf(one.file);
+      const allowed = mayImport[folder];
+      if (allowed === undefined && homeOf(folder) !== 'src') return [];
+      return importsOf(one)
+        .filter((name) => known.has(name) && folderOf(name) !== folder && !isShared(name))
+        .filter((name) => !(allowed ?? []).includes(folderOf(name)))
+        .map((name) => `${one.file} → ${name}`);
+    });
   expect(upward).toEqual([]);
 });
 
+/** A file of a package that is in no folder: all of its folders use it. */
+function isShared(file: string): boolean {
+  return file.startsWith('packages/') && folderOf(file) === file;
+}
+
 test('packages of Azure appear in implementations, triggers and the composition root only', () => {
   const elsewhere = files
+    .filter(({ file }) => homeOf(file) !== 'packages/local-azure')
     .filter(({ file }) => !implementations.test(file) && !compositionRoot.includes(file))
     .flatMap((one) =>
       importsOf(one)
@@ -81,41 +111,26 @@ test('packages of Azure appear in implementations, triggers and the composition 
   expect(elsewhere).toEqual([]);
 });
 
-test('what the library exports reaches no feature', () => {
-  const { exports } = z
-    .object({ exports: z.record(z.string(), z.string()) })
-    .parse(JSON.parse(readFileSync(join(src, '..', 'package.json'), 'utf8')));
-  const mayReach = [...generic, 'library', 'testing'];
-  const reached = Object.entries(exports).flatMap(([subpath, source]) =>
-    closureOf(source.replace('./src/', ''))
-      .filter((file) => !mayReach.includes(folderOf(file)))
-      .map((file) => `${subpath} → ${file}`),
-  );
-  expect(reached).toEqual([]);
+test('packages know nothing of invoices and payments', () => {
+  const knowing = files
+    .filter(({ file }) => homeOf(file) !== 'src')
+    .filter(({ text }) => /invoice|stripe/i.test(text))
+    .map(({ file }) => file);
+  expect(knowing).toEqual([]);
 });
-
-/** The file, and every file of src that it imports, directly or not. */
-function closureOf(file: string): string[] {
-  const reached = new Set([file]);
-  for (const next of reached) {
-    const found = files.find((one) => one.file === next);
-    if (found === undefined) throw new Error(`there is no src/${next}`);
-    for (const name of importsOf(found)) if (files.some((one) => one.file === name)) reached.add(name);
-  }
-  return [...reached];
-}
 
 test('one place runs transactions, and the write loop is the only caller but for what is written once in a deployment', () => {
   const using = (text: string) =>
     files
-      .filter((one) => one.text.includes(text) && folderOf(one.file) !== 'testing')
+      .filter((one) => /^src|packages\/jobs/.test(homeOf(one.file)) && !one.file.includes('/testing/'))
+      .filter((one) => one.text.includes(text))
       .map(({ file }) => file)
       .toSorted();
-  expect(using('.items.batch(')).toEqual(['documents/cosmosDocuments.ts']);
+  expect(using('.items.batch(')).toEqual(['packages/jobs/src/documents/cosmosDocuments.ts']);
   expect(using('documents.transact(')).toEqual([
-    'documents/writeUntilClear.ts',
-    'locking/fence.ts',
-    'paying/accountCheck.ts',
+    'packages/jobs/src/claims/fence.ts',
+    'packages/jobs/src/documents/writeUntilClear.ts',
+    'src/paying/accountCheck.ts',
   ]);
 });
 
@@ -124,9 +139,9 @@ test('the key of a lock and the name of a queue are each spelled in one place', 
     files
       .filter(({ text }) => pattern.test(text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')))
       .map(({ file }) => file);
-  expect(spelled(/['"`]jobs\//)).toEqual(['locking/lockKeys.ts']);
-  expect(spelled(/['"`]work-items\//)).toEqual(['locking/lockKeys.ts']);
-  expect(spelled(/['"`]payment-commands['"`]/)).toEqual(['platform/azureNames.ts']);
-  expect(spelled(/['"`]work-items['"`]/)).toEqual(['platform/azureNames.ts']);
-  expect(spelled(/`invoice-\$\{/)).toEqual(['paying/chargeUnderKey.ts']);
+  expect(spelled(/['"`]jobs\//)).toEqual(['packages/leases/src/lockKeys.ts']);
+  expect(spelled(/['"`]work-items\//)).toEqual(['packages/leases/src/lockKeys.ts']);
+  expect(spelled(/['"`]payment-commands['"`]/)).toEqual(['src/platform/azureNames.ts']);
+  expect(spelled(/['"`]work-items['"`]/)).toEqual(['src/platform/azureNames.ts']);
+  expect(spelled(/`invoice-\$\{/)).toEqual(['src/paying/chargeUnderKey.ts']);
 });

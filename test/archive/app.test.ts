@@ -1,8 +1,8 @@
 // The timer of the archive in whole apps, on the local cloud.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../packages/leases/src/clock.ts';
 import { createApp } from '../../src/app.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
-import { systemClock } from '../../src/platform/clock.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { readSettings } from '../../src/settings/readSettings.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';

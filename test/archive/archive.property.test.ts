@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { DocumentStore } from '../../packages/jobs/src/documents/documentStore.ts';
 import { type ArchiveBlobs, linesOf } from '../../src/archive/archiveFile.ts';
 import { restoreInvoice } from '../../src/archive/restoreInvoice.ts';
-import type { DocumentStore } from '../../src/documents/documentStore.ts';
 import { reversalsOf } from '../../src/invoice/reversals.ts';
 import { shardNames } from '../../src/invoice/shard.ts';
 import { type ArchiveWorld, archiveWorld, dayMs, paidInvoice, tickMs } from './archiveWorld.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { StoreAway } from '../../src/documents/documentStore.ts';
+import { StoreAway } from '../../packages/jobs/src/documents/documentStore.ts';
+import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
-import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { type ArchiveWorld, archiveWorld, dayMs, paidInvoice, tickMs } from './archiveWorld.ts';
 

@@ -1,7 +1,7 @@
+import type { DocumentStore } from '../../packages/jobs/src/documents/documentStore.ts';
 import type { ArchiveBlobs } from '../../src/archive/archiveFile.ts';
 import { archiveSettled } from '../../src/archive/archiveSettled.ts';
 import { invoiceArchive, withArchive } from '../../src/archive/restoreInvoice.ts';
-import type { DocumentStore } from '../../src/documents/documentStore.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';

@@ -1,8 +1,8 @@
 // The restore drill of docs/retention.md.
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cosmosDocuments } from '../../packages/jobs/src/documents/cosmosDocuments.ts';
 import { restoreMonth } from '../../src/archive/restoreMonth.ts';
-import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { addUp } from '../../src/reporting/report.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { PoisonItem } from '../../packages/jobs/src/workItems/poison.ts';
 import { lastChange, resourcesOf, whyKept } from '../../src/archive/archiveSettled.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { type RefundStatus, refundStatuses, reversalsOf } from '../../src/invoice/reversals.ts';
-import type { PoisonItem } from '../../src/workItems/poison.ts';
 import { aClaimedInvoice } from '../support/anInvoice.ts';
 import { paidInvoice } from './archiveWorld.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { cellsOf } from '../../bench/pace/cells.ts';
 import { everyFiveMinutesFrom, tickAfter } from '../../bench/pace/schedule.ts';
-import { parseSchedule } from '../../local/functionsHost/timer/schedule.ts';
+import { parseSchedule } from '../../packages/local-azure/src/functionsHost/timer/schedule.ts';
 
 test('cells are all combinations; the fleet changes with three hosts in the end, or two', () => {
   const cells = cellsOf({ rates: [25, 100], latencies: [300], hosts: [1, 8], changes: ['kill', 'add'] });

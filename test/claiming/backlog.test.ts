@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { newSchedule } from '../../packages/jobs/src/rate/schedule.ts';
+import { Idle } from '../../packages/jobs/src/runs/job.ts';
 import { createClaimRoom, planDue } from '../../src/claiming/processInvoices.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { newSchedule } from '../../src/pacing/schedule.ts';
-import { Idle } from '../../src/runs/job.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { virtualClock } from '../support/virtualClock.ts';

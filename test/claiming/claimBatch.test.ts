@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FencedOut, newFence } from '../../packages/jobs/src/claims/fence.ts';
+import { cosmosDocuments } from '../../packages/jobs/src/documents/cosmosDocuments.ts';
+import { type Clock, systemClock } from '../../packages/leases/src/clock.ts';
 import { type ClaimingRun, claimBatch, noClaims } from '../../src/claiming/claimBatch.ts';
-import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { newStanding } from '../../src/invoice/figures/counters.ts';
 import { type Invoice, invoiceSchema, maxAttempts, newInvoice } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { FencedOut, newFence } from '../../src/locking/fence.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
-import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { aRun, followUpsForTests, hastyClock } from '../support/payingWorld.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 

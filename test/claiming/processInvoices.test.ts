@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newFence } from '../../packages/jobs/src/claims/fence.ts';
+import { cosmosDocuments } from '../../packages/jobs/src/documents/cosmosDocuments.ts';
+import { createSender, type Dispatcher } from '../../packages/jobs/src/outbox/dispatcher.ts';
+import { type GroupRun, Idle, type Processed, type RunCounts } from '../../packages/jobs/src/runs/job.ts';
 import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
-import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { sendingStore } from '../../src/invoice/store/invoiceWrites.ts';
-import { newFence } from '../../src/locking/fence.ts';
-import { createSender, type Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
-import { type GroupRun, Idle, type Processed, type RunCounts } from '../../src/runs/job.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { followUpsForTests, hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { fastPayments, plentyOfRoom } from '../support/plentyOfRoom.ts';

@@ -1,4 +1,4 @@
-import { type Typed, types } from '../../local/serviceBus/amqp/rhea.ts';
+import { type Typed, types } from '../../packages/local-azure/src/serviceBus/amqp/rhea.ts';
 
 /** The AMQP 1.0 frames that a tap has to understand. All others are `other`. */
 export type Frame = { bytes: Buffer; channel: number } & (

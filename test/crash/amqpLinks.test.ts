@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { types } from '../../local/serviceBus/amqp/rhea.ts';
+import { types } from '../../packages/local-azure/src/serviceBus/amqp/rhea.ts';
 import { createFrameReader, type Frame } from './amqpFrames.ts';
 import { type Asked, createLinks, type Links } from './amqpLinks.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mergePlan } from '../../local/cosmos/query/mergePlan.ts';
+import { mergePlan } from '../../packages/local-azure/src/cosmos/query/mergePlan.ts';
 import { describeCosmos } from './describeRequest.ts';
 
 /** Names a query of the container `invoices`, as the app sends it and as the SDK sends it to each range. */

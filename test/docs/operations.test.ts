@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { outboxStatuses } from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import { groupRecordSchema, runStatuses } from '../../packages/jobs/src/runs/runRecord.ts';
+import { poisonSchema } from '../../packages/jobs/src/workItems/poison.ts';
 import { idleApp } from '../../src/idleApp.ts';
 import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { disputeStatuses, refundStatuses } from '../../src/invoice/reversals.ts';
-import { outboxStatuses } from '../../src/outbox/outboxMessage.ts';
 import { reasonText } from '../../src/paying/pacedProvider.ts';
-import { groupRecordSchema, runStatuses } from '../../src/runs/runRecord.ts';
 import { readSchedules } from '../../src/settings/readParts.ts';
 import { BadSettings } from '../../src/settings/settings.ts';
-import { poisonSchema } from '../../src/workItems/poison.ts';
 import { allSources, root } from '../infra/sources.ts';
 import { alertRules } from '../support/alertRules.ts';
 

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { freePorts } from '../../local/freePorts.ts';
 import { type Child, startChild } from '../../local/start/child.ts';
+import { freePorts } from '../../packages/local-azure/src/freePorts.ts';
 import { noSettings } from '../support/functionsHostProcess.ts';
 import { removeFolder } from '../support/removeFolder.ts';
 import { runProgram } from '../support/runProgram.ts';
@@ -48,7 +48,7 @@ beforeAll(async () => {
     startChild(
       `host-${index}`,
       [
-        'local/functionsHost/main.ts',
+        'packages/local-azure/src/functionsHost/main.ts',
         '--port',
         `${port}`,
         '--env-file',
@@ -274,7 +274,7 @@ describe('a manual run', () => {
 test('a host with bad settings does not start and names every one', async () => {
   const env = { PATH: process.env.PATH ?? '', SHARDS: '0', INVOICE_SCHEDULE: 'daily' };
   const args = ['--port', '0', '--env-file', noSettings];
-  const { code, output } = await runProgram('local/functionsHost/main.ts', args, env);
+  const { code, output } = await runProgram('packages/local-azure/src/functionsHost/main.ts', args, env);
   expect(code).not.toBe(0);
   for (const name of [
     'AzureWebJobsStorage',

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Stripe from 'stripe';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freePorts } from '../../local/freePorts.ts';
 import { startChild } from '../../local/start/child.ts';
+import { freePorts } from '../../packages/local-azure/src/freePorts.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { removeFolder } from '../support/removeFolder.ts';
 import { until } from '../support/until.ts';
@@ -32,7 +32,14 @@ async function startHost(name: string, settings: Record<string, string>) {
   const [port = 0] = await freePorts(1);
   const host = await startChild(
     name,
-    ['local/functionsHost/main.ts', '--port', `${port}`, '--env-file', envFile, '--enable-auth'],
+    [
+      'packages/local-azure/src/functionsHost/main.ts',
+      '--port',
+      `${port}`,
+      '--env-file',
+      envFile,
+      '--enable-auth',
+    ],
     {
       env: { INSTANCE_ID: name, FUNCTIONS_MASTER_KEY: masterKey },
       logFile: join(folder, `${name}.log`),

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type Stripe from 'stripe';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freePorts } from '../../local/freePorts.ts';
 import { type Child, startChild } from '../../local/start/child.ts';
 import type { Charge } from '../../local/stripe/index.ts';
+import { freePorts } from '../../packages/local-azure/src/freePorts.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { queues } from '../../src/platform/azureNames.ts';
 import { databaseName } from '../../src/platform/cosmosContainers.ts';
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const [port = 0] = await freePorts(1);
   host = await startChild(
     'host',
-    ['local/functionsHost/main.ts', '--port', `${port}`, '--env-file', envFile],
+    ['packages/local-azure/src/functionsHost/main.ts', '--port', `${port}`, '--env-file', envFile],
     {
       env: { INSTANCE_ID: 'host' },
       logFile: join(folder, 'host.log'),

@@ -2,15 +2,15 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freePorts } from '../../local/freePorts.ts';
 import { type Child, startChild } from '../../local/start/child.ts';
-import { createLocks, jobLockKey } from '../../src/locking/index.ts';
-import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
-import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import { blobLockStore } from '../../packages/leases/src/blobLockStore.ts';
+import { systemClock as clock } from '../../packages/leases/src/clock.ts';
+import { createLocks, jobLockKey } from '../../packages/leases/src/index.ts';
+import { noTelemetry } from '../../packages/leases/src/telemetry.ts';
+import { freePorts } from '../../packages/local-azure/src/freePorts.ts';
 import { blobContainers, queues } from '../../src/platform/azureNames.ts';
-import { systemClock as clock } from '../../src/platform/clock.ts';
 import { databaseName } from '../../src/platform/cosmosContainers.ts';
-import { noTelemetry } from '../../src/platform/telemetry.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { removeFolder } from '../support/removeFolder.ts';
 import { until } from '../support/until.ts';
@@ -38,7 +38,14 @@ beforeAll(async () => {
   const [port = 0] = await freePorts(1);
   host = await startChild(
     'host-ops',
-    ['local/functionsHost/main.ts', '--port', `${port}`, '--env-file', envFile, '--enable-auth'],
+    [
+      'packages/local-azure/src/functionsHost/main.ts',
+      '--port',
+      `${port}`,
+      '--env-file',
+      envFile,
+      '--enable-auth',
+    ],
     {
       env: { INSTANCE_ID: 'host-ops', FUNCTIONS_MASTER_KEY: 'test-master-key' },
       logFile: join(folder, 'host.log'),

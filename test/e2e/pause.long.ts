@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addUp, readFigures } from '../../local/start/figures.ts';
+import { pausedWithinMs } from '../../packages/jobs/src/rate/pause.ts';
+import { systemClock as clock } from '../../packages/leases/src/clock.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { pausedWithinMs } from '../../src/pacing/pause.ts';
-import { systemClock as clock } from '../../src/platform/clock.ts';
 import { type HostProcess, startHostProcess } from '../support/functionsHostProcess.ts';
 import { addAll } from '../support/importing.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';

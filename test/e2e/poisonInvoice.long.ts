@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { addUp, readFigures } from '../../local/start/figures.ts';
+import { systemClock as clock } from '../../packages/leases/src/clock.ts';
 import { maxAttempts } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { idempotencyKey } from '../../src/paying/chargeUnderKey.ts';
-import { systemClock as clock } from '../../src/platform/clock.ts';
 import { startFaultProxy } from '../support/faultProxy.ts';
 import { type HostProcess, startHostProcess } from '../support/functionsHostProcess.ts';
 import { importRows } from '../support/importing.ts';
@@ -45,7 +45,7 @@ test.concurrent.each([
   { timeout: 700_000 },
   async ({ how, lockDuration, claimStaleSeconds, again }) => {
     const serviceBusConfig = join(folder, `${lockDuration}.json`);
-    const config = readFileSync('local/serviceBus/Config.json', 'utf8');
+    const config = readFileSync('local/serviceBusConfig.json', 'utf8');
     writeFileSync(serviceBusConfig, config.replace('PT1M', lockDuration));
     await using cloud = await startLocalCloud({ serviceBusConfig });
     const container = cloud.cosmosClient.database('payonce').container('invoices');

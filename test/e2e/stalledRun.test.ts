@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { freePorts } from '../../local/freePorts.ts';
 import { type Child, startChild } from '../../local/start/child.ts';
 import { addUp, type InvoiceFigure, isSettled, readFigures } from '../../local/start/figures.ts';
+import { type RunRecord, runRecordSchema } from '../../packages/jobs/src/runs/runRecord.ts';
+import { systemClock as clock } from '../../packages/leases/src/clock.ts';
+import { freePorts } from '../../packages/local-azure/src/freePorts.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { systemClock as clock } from '../../src/platform/clock.ts';
-import { type RunRecord, runRecordSchema } from '../../src/runs/runRecord.ts';
 import { importRows } from '../support/importing.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { removeFolder } from '../support/removeFolder.ts';
@@ -22,7 +22,7 @@ let hosts: { child: Child; address: string }[] = [];
 
 beforeAll(async () => {
   // A message received by the stopped host should come back soon.
-  const config = readFileSync('local/serviceBus/Config.json', 'utf8').replace('PT1M', 'PT10S');
+  const config = readFileSync('local/serviceBusConfig.json', 'utf8').replace('PT1M', 'PT10S');
   writeFileSync(join(folder, 'Config.json'), config);
   cloud = await startLocalCloud({ serviceBusConfig: join(folder, 'Config.json') });
   const envFile = join(folder, 'env');
@@ -45,7 +45,7 @@ beforeAll(async () => {
   hosts = await Promise.all(
     ports.map(async (port, index) => {
       const args = [
-        'local/functionsHost/main.ts',
+        'packages/local-azure/src/functionsHost/main.ts',
         '--port',
         `${port}`,
         '--env-file',

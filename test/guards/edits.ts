@@ -29,7 +29,9 @@ const project = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The files in which an edit may be. */
 export function sourcesOf(root: string = project): Source[] {
-  return globSync(['src/**/*.ts', 'scripts/**/*.ts'], { cwd: root }).map((file) => ({
+  return globSync(['src/**/*.ts', 'packages/{leases,lock-stores,jobs}/src/**/*.ts', 'scripts/**/*.ts'], {
+    cwd: root,
+  }).map((file) => ({
     file: file.replaceAll('\\', '/'),
     text: readFileSync(join(root, file), 'utf8'),
   }));

@@ -27,7 +27,7 @@ const figureTests = 'test/invoice/figures/exact.test.ts';
 const modelTests = 'test/model/payments.test.ts';
 const storeTests = 'test/invoice/store/memory.test.ts';
 const payTests = 'test/paying/payBatch.test.ts';
-const severalTests = 'test/workItems/processSeveral.test.ts';
+const severalTests = 'packages/jobs/test/workItems/processSeveral.test.ts';
 const retryTests = 'test/after/retryInvoice.test.ts';
 const voidTests = 'test/after/voidInvoice.test.ts';
 const notChargedTests = 'test/after/notCharged.test.ts';
@@ -139,7 +139,7 @@ export const guards: readonly Guard[] = [
     name: 'copies of a work item, whatever they tell of earlier tries',
     of: 'workOf',
     body: 'return JSON.stringify(message);',
-    tests: 'test/workItems/sendOnce.test.ts',
+    tests: 'packages/jobs/test/workItems/sendOnce.test.ts',
     caughtBy: 'copies of a work item are the same work, whatever they tell of earlier tries',
   },
   {
@@ -226,28 +226,28 @@ export const guards: readonly Guard[] = [
     name: 'TTL only after the dispatch',
     of: 'newOutboxMessage',
     body: 'return { ...original(content, now, notBefore), ttl: 3600 };',
-    tests: 'test/outbox/sweepOutbox.test.ts',
+    tests: 'packages/jobs/test/outbox/sweepOutbox.test.ts',
     caughtBy: 'a sent message is marked and expires only from then on',
   },
   {
     name: 'pending condition of the mark',
     of: 'dispatchPatch',
     body: 'const patch = original(...arguments); return patch && { ...patch, where: [] };',
-    tests: 'test/outbox/sweepOutbox.test.ts',
+    tests: 'packages/jobs/test/outbox/sweepOutbox.test.ts',
     caughtBy: 'a late result does not undo a decision made in the meantime',
   },
   {
     name: 'effect check of a work item',
     of: 'createProcessWorkItem',
     body: 'return original({ ...parts, effects: { ...parts.effects, has: async () => false } });',
-    tests: 'test/workItems/processWorkItem.test.ts',
+    tests: 'packages/jobs/test/workItems/processWorkItem.test.ts',
     caughtBy: 'a message that comes twice has its effect once',
   },
   {
     name: 'lease of a work item',
     of: 'workItemLockKey',
     body: 'return `${original(resourceId, stage)}${Math.random()}`;',
-    tests: 'test/workItems/processWorkItem.test.ts',
+    tests: 'packages/jobs/test/workItems/processWorkItem.test.ts',
     caughtBy: 'the same message in two processes at the same time has its effect once',
   },
   {
@@ -261,7 +261,7 @@ export const guards: readonly Guard[] = [
     name: 'a failing work item, sent on so that it is not lost with the message',
     of: 'createProcessSeveral.sendOn',
     body: "return original(tried.filter(({ kind }) => kind !== 'alone'));",
-    tests: 'test/workItems/nothingLost.property.test.ts',
+    tests: 'packages/jobs/test/workItems/nothingLost.property.test.ts',
     caughtBy: 'whatever fails, comes twice or is away',
   },
   {
@@ -476,7 +476,7 @@ export const guards: readonly Guard[] = [
       const change: PaceStore['change'] = (name, { add: { next: _, ...add } = {}, ...rest }) =>
         store.change(name, { ...rest, add } as ScheduleChange);
       return original({ ...arguments[0], store: { ...store, change } }, known, report, count);`,
-    tests: 'test/pacing/reserve.test.ts',
+    tests: 'packages/jobs/test/rate/reserve.test.ts',
     caughtBy:
       'slots never overlap, and there are no more than the pace allows, in whatever order instances reserve',
   },
@@ -559,14 +559,14 @@ export const guards: readonly Guard[] = [
     name: 'a pause, asked before each turn',
     of: 'createTurns',
     body: 'return original({ clock, shared, mayGo: () => true }, arguments[1]);',
-    tests: 'test/pacing/pause.test.ts',
+    tests: 'packages/jobs/test/rate/pause.test.ts',
     caughtBy: 'while it is not known whether calls are paused, they wait',
   },
   {
     name: 'a look at the pause, which counts for eight seconds',
     of: 'countsMs',
     value: 'Number.POSITIVE_INFINITY',
-    tests: 'test/pacing/pause.test.ts',
+    tests: 'packages/jobs/test/rate/pause.test.ts',
     caughtBy: 'makes no call ten seconds after a pause, whatever the store and the process do',
   },
   {
@@ -636,7 +636,7 @@ export const guards: readonly Guard[] = [
     name: 'ETag condition of a tombstone',
     of: 'inputOf',
     body: "const { ifMatch: _, ...input } = { ifMatch: '', ...original(operation) }; return input as OperationInput;",
-    tests: 'test/documents/cosmos.test.ts',
+    tests: 'packages/jobs/test/documents/cosmos.test.ts',
     caughtBy: 'a replacement of a version applies once',
   },
   {

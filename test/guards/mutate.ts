@@ -38,11 +38,11 @@ const areas: readonly { name: string; sources: readonly string[]; tests: readonl
   },
   {
     name: 'claiming',
-    sources: ['src/claiming', 'src/archive', 'src/outbox'],
+    sources: ['src/claiming', 'src/archive', 'packages/jobs/src/outbox'],
     tests: [
       'test/claiming',
       'test/archive',
-      'test/outbox',
+      'packages/jobs/test/outbox',
       'test/ops/customersApi.test.ts',
       'test/paying',
       'test/invoice',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { newWriteId, systemId } from '../../src/documents/storedDocuments.ts';
+import { newWriteId, systemId } from '../../packages/jobs/src/documents/storedDocuments.ts';
 import { checkCsvInvoice, checkJsonInvoice } from '../../src/importing/checkInvoice.ts';
 import { dayId, standingId } from '../../src/invoice/figures/counters.ts';
 

@@ -32,7 +32,7 @@ export function settingDifferences(sources: Sources, set: Iterable<string>) {
 /** Names of all settings that the code reads: in capitals, or the two forms of a connection. */
 function settingsIn(sources: Sources): string[] {
   const text = [...sources]
-    .filter(([path]) => path.startsWith('settings/') || path === 'payonce.ts')
+    .filter(([path]) => path.startsWith('src/settings/') || path === 'src/payonce.ts')
     .map(([, source]) => withoutComments(source))
     .join('\n');
   const names = [

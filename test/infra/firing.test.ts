@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Attributes } from '../../packages/leases/src/telemetry.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
-import type { Attributes } from '../../src/platform/telemetry.ts';
 import { alertRules, firing, type Report } from '../support/alertRules.ts';
 import { runKql } from '../support/kql/runKql.ts';
 

@@ -53,7 +53,7 @@ describe('the official Service Bus emulator takes our queues', () => {
         ]),
       }),
     })
-    .parse(JSON.parse(readFileSync(join(root, 'local/serviceBus/Config.json'), 'utf8')));
+    .parse(JSON.parse(readFileSync(join(root, 'local/serviceBusConfig.json'), 'utf8')));
   const queues = config.UserConfig.Namespaces[0].Queues;
 
   test.each(queues)('$Name', ({ Properties }) => {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { jobLockKey, workItemLockKey, workItemLockPrefix } from '../../src/locking/index.ts';
-import { blobName } from '../../src/locking/stores/blob/blobLockStore.ts';
+import { blobName } from '../../packages/leases/src/blobLockStore.ts';
+import { jobLockKey, workItemLockKey, workItemLockPrefix } from '../../packages/leases/src/index.ts';
 import { type CallId, callIds } from '../../src/ops/calls.ts';
 import { messageLockMs } from '../../src/paying/executePayments.ts';
 import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
@@ -100,7 +100,7 @@ describe('functions that infra/ names are registered under those names', () => {
    * table.
    */
   const triggers = [...sources]
-    .filter(([path]) => path.startsWith('functions/'))
+    .filter(([path]) => path.startsWith('src/functions/'))
     .flatMap(([, source]) => source.split(/\bapp\.\w+\(/).slice(1))
     .filter((given) => !given.startsWith('id,'))
     .map((given) => ({ given, name: nameIn(given) }));
@@ -159,7 +159,7 @@ describe('Cosmos DB', () => {
 
 describe('Service Bus', () => {
   const config = emulatorConfig.parse(
-    JSON.parse(readFileSync(join(root, 'local/serviceBus/Config.json'), 'utf8')),
+    JSON.parse(readFileSync(join(root, 'local/serviceBusConfig.json'), 'utf8')),
   );
 
   test('the queues match the emulator config, property by property', () => {

@@ -73,7 +73,7 @@ describe('the comparisons of code and infra/ detect', () => {
   test('a setting that the code starts to read, and one that it no longer reads', () => {
     const values = variableValue(readInfra('modules/functionApp.bicep'), 'appSettings');
     const set = isRecord(values) ? Object.keys(values) : [];
-    const path = 'settings/readSettings.ts';
+    const path = 'src/settings/readSettings.ts';
     const more = sourcesWith(path, /^(\s*)(BATCH_SIZE: )/m, '$1NEW_SETTING: wholeNumber(1, 1, 2),\n$1$2');
     expect(settingDifferences(more, set).missing).toEqual(['NEW_SETTING']);
     const less = sourcesWith(path, /BATCH_SIZE/g, 'batchSize');
@@ -115,6 +115,6 @@ describe('the comparisons of code and infra/ detect', () => {
     ['a trigger', `import { app } from '@azure/functions';\napp.eventGrid('x', {});`, 'app.eventGrid('],
     ['a session', `client.acceptNextSession('queue');`, '.acceptNextSession('],
   ])('%s for a service without a role', (_what, text, call) => {
-    expect(callsWithoutNeed(new Map([...sources, ['platform/new.ts', text]]))).toEqual([call]);
+    expect(callsWithoutNeed(new Map([...sources, ['src/platform/new.ts', text]]))).toEqual([call]);
   });
 });

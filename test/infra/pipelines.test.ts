@@ -88,7 +88,9 @@ describe.each(workflows)('$file', ({ file, permissions, jobs }) => {
       [...line.matchAll(/npm run ([\w:-]+)/g)].map(([, name = '']) => name),
     );
     expect(used.filter((name) => scripts[name] === undefined)).toEqual([]);
-    const paths = commands.flatMap((line) => line.match(/\b(?:infra|test)\/[\w./-]+/g) ?? []);
+    const paths = commands.flatMap(
+      (line) => line.match(/(?<![\w/])(?:infra|test|packages)\/[\w./-]+/g) ?? [],
+    );
     expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
@@ -260,6 +262,6 @@ test('the emulators listen on the ports in local.settings.json, and use the same
   expect(published.every((port) => port.startsWith('127.0.0.1:'))).toBe(true);
   const ports = published.map((port) => port.split(':')[1]);
   expect(ports).toEqual(expect.arrayContaining(['10000', '10001', '10002', '8081', '5672']));
-  expect(compose.services['service-bus']?.volumes?.[0]).toMatch(/^\.\/local\/serviceBus\/Config\.json:/);
+  expect(compose.services['service-bus']?.volumes?.[0]).toMatch(/^\.\/local\/serviceBusConfig\.json:/);
   expect(read('local.settings.json')).toContain('http://127.0.0.1:8081/');
 });

@@ -53,7 +53,7 @@ describe('settings', () => {
 
   test('only the entry point reads the environment', () => {
     const readers = [...sources].filter(([, text]) => text.includes('process.env')).map(([path]) => path);
-    expect(readers).toEqual(['payonce.ts']);
+    expect(readers).toEqual(['src/payonce.ts']);
   });
 
   test('the code accepts them, uses the identity everywhere, and they match its own defaults', () => {

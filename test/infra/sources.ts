@@ -1,15 +1,16 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The project folder. */
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Every source file of the app: path under src/ → text. */
+/** Every source file of the app and of the packages that it imports: path → text. Without what only tests use. */
 export const sources: ReadonlyMap<string, string> = new Map(
-  readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
-    .map((path) => [path.replaceAll('\\', '/'), readFileSync(join(root, 'src', path), 'utf8')]),
+  globSync(['src/**/*.ts', 'packages/{leases,lock-stores,jobs}/src/**/*.ts'], { cwd: root })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => !path.includes('/testing/'))
+    .map((path) => [path, readFileSync(join(root, path), 'utf8')]),
 );
 
 export const allSources = [...sources.values()].join('\n');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { patchBody } from '../../packages/jobs/src/documents/cosmosDocuments.ts';
 import { planClaims } from '../../src/claiming/claimBatch.ts';
-import { patchBody } from '../../src/documents/cosmosDocuments.ts';
 import { followUpsOf } from '../../src/invoice/followUps.ts';
 import { ifClaimedBy, ifUnchanged, longestReason } from '../../src/invoice/invoiceChange.ts';
 import { anInvoice } from '../support/anInvoice.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { DocumentStore } from '../../src/documents/documentStore.ts';
+import type { DocumentStore } from '../../packages/jobs/src/documents/documentStore.ts';
 import { ShardsChanged, shardNames, shardOf, shardsCheck, shardsOfGroup } from '../../src/invoice/shard.ts';
 import { memoryDocuments } from '../memory/memoryDocuments.ts';
 

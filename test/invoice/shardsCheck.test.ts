@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { cosmosDocuments } from '../../packages/jobs/src/documents/cosmosDocuments.ts';
 import { ShardsChanged, shardsCheck } from '../../src/invoice/shard.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 

@@ -10,37 +10,45 @@ import { removeFolder } from '../support/removeFolder.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const run = promisify(execFile);
 
-/** The packed library. */
+/** The packages that other teams import, without their scope. */
+export const packageNames = ['leases', 'lock-stores', 'jobs'] as const;
+
+/** These packages, packed. */
 export interface PackedLibrary extends AsyncDisposable {
-  tarball: string;
-  /** Folder with the content of the tarball. */
-  folder: string;
+  tarballs: readonly string[];
+  /** Folder with the content of a tarball. */
+  folderOf(name: (typeof packageNames)[number]): string;
   /** Output of the script. */
   printed: string;
 }
 
-/** Packs the library into a temporary folder. */
+/** Packs them into a temporary folder. */
 export async function packLibrary(): Promise<PackedLibrary> {
   const out = mkdtempSync(join(tmpdir(), 'payonce-library-'));
   const script = join(root, 'scripts', 'packLibrary.ts');
   const { stdout } = await run(process.execPath, [script, '--out', out]);
-  const { version } = manifestIn(root);
+  const folderOf = (name: string) => join(out, name);
   return {
-    tarball: join(out, `payonce-${version}.tgz`),
-    folder: join(out, 'library'),
+    tarballs: packageNames.map((name) =>
+      join(out, `payonce-${name}-${manifestIn(folderOf(name)).version}.tgz`),
+    ),
+    folderOf,
     printed: stdout,
     [Symbol.asyncDispose]: async () => removeFolder(out),
   };
 }
 
-const manifest = z.object({ version: z.string(), dependencies: z.record(z.string(), z.string()) });
+const manifest = z.object({
+  version: z.string(),
+  dependencies: z.record(z.string(), z.string()).default({}),
+});
 
 /** The package.json in a folder. */
 export function manifestIn(folder: string): z.infer<typeof manifest> {
   return manifest.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
 }
 
-/** A project of somebody else: it has the library and a few packages, and nothing else. */
+/** A project of somebody else: it has our packages and a few others, and nothing else. */
 export interface EmptyProject extends AsyncDisposable {
   folder: string;
   write(files: ReadonlyMap<string, string>): void;
@@ -51,15 +59,18 @@ export interface EmptyProject extends AsyncDisposable {
 }
 
 /**
- * Makes such a project. The library is copied, so that it finds only the packages of this project; those are links to the
- * repository's own. `packages` come with what the library depends on.
+ * Makes such a project. Our packages are copied, so that they find only what is in this project: links to what the repository has.
+ * `packages` come with what ours depend on.
  */
 export function emptyProject(library: PackedLibrary, packages: readonly string[] = []): EmptyProject {
   const folder = mkdtempSync(join(tmpdir(), 'payonce-project-'));
   const modules = join(folder, 'node_modules');
-  cpSync(library.folder, join(modules, 'payonce'), { recursive: true });
-  const { dependencies } = manifestIn(library.folder);
-  for (const name of new Set([...Object.keys(dependencies), ...packages, '@types/node'])) {
+  const own = packageNames.flatMap((name) => {
+    cpSync(library.folderOf(name), join(modules, '@payonce', name), { recursive: true });
+    return Object.keys(manifestIn(library.folderOf(name)).dependencies);
+  });
+  const others = [...own, ...packages, '@types/node'].filter((name) => !name.startsWith('@payonce/'));
+  for (const name of new Set(others)) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     symlinkSync(join(root, 'node_modules', name), join(modules, name), 'junction');
   }

@@ -43,7 +43,7 @@ interface Variant {
   store: string;
 }
 
-const redisImport = `import { redisLockStore } from 'payonce/locks/redis';`;
+const redisImport = `import { redisLockStore } from '@payonce/lock-stores/redis';`;
 
 const variants: Record<
   string,
@@ -54,7 +54,7 @@ const variants: Record<
     open: async () => ({
       imports: [
         `import { BlobServiceClient as Blobs } from '@azure/storage-blob';`,
-        `import { blobLockStore } from 'payonce/locks/blob';`,
+        `import { blobLockStore } from '@payonce/leases/blob';`,
       ],
       store: `blobLockStore(Blobs.fromConnectionString('${cloud.storage}').getContainerClient('locks'))`,
     }),
@@ -72,7 +72,7 @@ const variants: Record<
       const servers = await Promise.all([startRedis(), startRedis(), startRedis()]);
       const members = servers.map((server) => `redisLockStore('${stack.use(server).url}')`);
       return {
-        imports: [redisImport, `import { quorumLockStore } from 'payonce/locks/quorum';`],
+        imports: [redisImport, `import { quorumLockStore } from '@payonce/lock-stores/quorum';`],
         store: `quorumLockStore([${members.join()}], { memberMs: 2_000 })`,
       };
     },
@@ -82,7 +82,7 @@ const variants: Record<
     async open() {
       const { url } = stack.use(await startPostgres());
       return {
-        imports: [`import { postgresLockStore } from 'payonce/locks/postgres';`],
+        imports: [`import { postgresLockStore } from '@payonce/lock-stores/postgres';`],
         store: `postgresLockStore('${url}')`,
       };
     },
@@ -92,7 +92,7 @@ const variants: Record<
     async open() {
       const { url } = stack.use(await startPostgres());
       return {
-        imports: [`import { postgresAdvisoryLockStore } from 'payonce/locks/postgres-advisory';`],
+        imports: [`import { postgresAdvisoryLockStore } from '@payonce/lock-stores/postgres-advisory';`],
         store: `postgresAdvisoryLockStore('${url}')`,
       };
     },
@@ -102,7 +102,7 @@ const variants: Record<
     async open() {
       const { url } = stack.use(await startMariadb());
       return {
-        imports: [`import { mysqlLockStore } from 'payonce/locks/mysql';`],
+        imports: [`import { mysqlLockStore } from '@payonce/lock-stores/mysql';`],
         store: `mysqlLockStore('${url}')`,
       };
     },
@@ -112,7 +112,7 @@ const variants: Record<
     async open() {
       const { address } = stack.use(await startEtcd());
       return {
-        imports: [`import { etcdLockStore } from 'payonce/locks/etcd';`],
+        imports: [`import { etcdLockStore } from '@payonce/lock-stores/etcd';`],
         store: `etcdLockStore('${address}')`,
       };
     },
@@ -122,7 +122,7 @@ const variants: Record<
     async open() {
       const { address } = stack.use(await startZooKeeper(2_000));
       return {
-        imports: [`import { zooKeeperLockStore } from 'payonce/locks/zookeeper';`],
+        imports: [`import { zooKeeperLockStore } from '@payonce/lock-stores/zookeeper';`],
         store: `zooKeeperLockStore('${address}')`,
       };
     },
@@ -132,7 +132,7 @@ const variants: Record<
     open: async () => ({
       imports: [
         `import { CosmosClient as Cosmos } from '@azure/cosmos';`,
-        `import { cosmosLockStore } from 'payonce/locks/cosmos';`,
+        `import { cosmosLockStore } from '@payonce/lock-stores/cosmos';`,
       ],
       store: `cosmosLockStore(new Cosmos('${cloud.cosmos}').database('payonce').container('locks'))`,
     }),
@@ -145,7 +145,7 @@ const variants: Record<
       return {
         imports: [
           `import { ServiceBusClient } from '@azure/service-bus';`,
-          `import { serviceBusLockStore } from 'payonce/locks/service-bus';`,
+          `import { serviceBusLockStore } from '@payonce/lock-stores/service-bus';`,
         ],
         store: `serviceBusLockStore((options) => new ServiceBusClient('${connectionString}', options), 'locks')`,
       };
@@ -174,7 +174,9 @@ function write(
   lasts: boolean,
 ): string {
   const folder = `${page}-${name}`;
-  const files = [...readPage(`docs/guides/${page}.md`).files].map(([file, code]): [string, string] => {
+  const files = [
+    ...readPage(`packages/${page === 'cron-job' ? 'leases' : 'jobs'}/docs/${page}.md`).files,
+  ].map(([file, code]): [string, string] => {
     const uses = basename(file) === program;
     const own = code.replaceAll(
       /'(letters|post|shop|clinics|nightly-report|send-reminders|sweep-outbox|customer-1)'/g,
@@ -194,7 +196,7 @@ function onStore(code: string, imports: readonly string[], store: string): strin
   expect(call).not.toBe('');
   const [first = '', ...rest] = code
     .replace(call, store)
-    .replace(/^import .* from 'payonce\/locks\/blob';\n/m, '')
+    .replace(/^import .* from '@payonce\/leases\/blob';\n/m, '')
     .split('\n');
   return [first, ...imports, ...rest].join('\n');
 }
@@ -257,7 +259,7 @@ describe.each(Object.entries(variants))(
         const { imports, store } = await opened();
         const code = `
       ${imports.join('\n')}
-      import { createLocks } from 'payonce/locks';
+      import { createLocks } from '@payonce/leases';
       const lease = await createLocks(${store}).tryAcquire('closes nothing', { instance: 'a', job: 'b' });
       lease.assertHeld();
       await lease.release();

@@ -1,16 +1,20 @@
-import { readdirSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLocks } from '../../src/locking/index.ts';
-import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
+import { blobLockStore } from '../../packages/leases/src/blobLockStore.ts';
+import { createLocks } from '../../packages/leases/src/index.ts';
 import { type LocalCloud, startLocalCloud } from '../support/localCloud.ts';
 import { describeWith } from '../support/servers/findProgram.ts';
 import { redisPrograms, startRedis } from '../support/servers/redis.ts';
 import { until } from '../support/until.ts';
-import { type EmptyProject, emptyProject, type PackedLibrary, packLibrary } from './emptyProject.ts';
-import { expectedOutput, importedBy, type Page, readPage, readSubpaths } from './page.ts';
+import {
+  type EmptyProject,
+  emptyProject,
+  type PackedLibrary,
+  packageNames,
+  packLibrary,
+} from './emptyProject.ts';
+import { expectedOutput, importedBy, type Page, readExports, readPage } from './page.ts';
 
 const stack = new AsyncDisposableStack();
 let library: PackedLibrary;
@@ -59,7 +63,7 @@ async function runShown(
 
 describe('the guides', { concurrent: true, timeout: 180_000 }, () => {
   test('cron-job', async () => {
-    const page = readPage('docs/guides/cron-job.md');
+    const page = readPage('packages/leases/docs/cron-job.md');
     expect(page.shown).toHaveLength(2);
     await using locks = createLocks(blobLockStore(cloud.blobs.getContainerClient('locks')));
     const another = { instance: 'another machine', job: 'nightly-report' };
@@ -73,7 +77,7 @@ describe('the guides', { concurrent: true, timeout: 180_000 }, () => {
   });
 
   test('scheduled-job', async () => {
-    const page = readPage('docs/guides/scheduled-job.md');
+    const page = readPage('packages/jobs/docs/scheduled-job.md');
     expect(page.shown).toHaveLength(3);
     // The groups work side by side.
     await runShown(await projectOf(page), page, { inOrder: (lines) => lines.toSorted() });
@@ -89,7 +93,7 @@ describe('the guides', { concurrent: true, timeout: 180_000 }, () => {
   });
 
   test('queue-stage', async () => {
-    const page = readPage('docs/guides/queue-stage.md');
+    const page = readPage('packages/jobs/docs/queue-stage.md');
     expect(page.shown).toHaveLength(4);
     await runShown(await projectOf(page), page);
     const letter = cloud.blobs.getContainerClient('letters').getBlobClient('customer-1.txt');
@@ -97,7 +101,7 @@ describe('the guides', { concurrent: true, timeout: 180_000 }, () => {
   });
 
   test('outbox-destination', async () => {
-    const page = readPage('docs/guides/outbox-destination.md');
+    const page = readPage('packages/jobs/docs/outbox-destination.md');
     expect(page.shown).toHaveLength(3);
     const warehouse = await startWarehouse();
     await runShown(await projectOf(page), page, {
@@ -112,18 +116,12 @@ describe('the guides', { concurrent: true, timeout: 180_000 }, () => {
       { key: 'order-2-placed', id: 'order-2', customerId: 'customer-1', book: 'Middlemarch' },
     ]);
   });
-
-  test('each has its test', () => {
-    const folder = fileURLToPath(new URL('../../docs/guides/', import.meta.url));
-    expect(readdirSync(folder).toSorted()).toEqual(
-      ['cron-job', 'outbox-destination', 'queue-stage', 'scheduled-job'].map((name) => `${name}.md`),
-    );
-  });
 });
 
-describe('the page of the parts', { concurrent: true, timeout: 180_000 }, () => {
-  const snippets = [...readPage('docs/parts.md').files];
-  const subpaths = new Map(readSubpaths('docs/parts.md').map(({ subpath, client }) => [subpath, client]));
+describe('the READMEs', { concurrent: true, timeout: 180_000 }, () => {
+  const readmes = packageNames.map((name) => `packages/${name}/README.md`);
+  const snippets = readmes.flatMap((readme) => [...readPage(readme).files]);
+  const exported = new Map(readmes.flatMap(readExports).map(({ name, client }) => [name, client]));
   beforeAll(async () => {
     const { database } = await cloud.cosmosClient.databases.create({ id: 'bookshop' });
     const create = async (id: string, partitionKey: string) =>
@@ -136,14 +134,14 @@ describe('the page of the parts', { concurrent: true, timeout: 180_000 }, () => 
     for (const queue of ['billing', 'greetings']) await cloud.queues.getQueueClient(queue).create();
   });
 
-  test('has a snippet for each part', () => {
-    const used = new Set(snippets.flatMap(([, code]) => importedBy(code).subpaths));
-    const parts = ['./locks', './claims', './outbox', './work-items', './runs', './testing/memory'];
-    expect(parts.filter((part) => !used.has(part))).toEqual([]);
+  test('have a snippet for each part', () => {
+    const used = new Set(snippets.flatMap(([, code]) => importedBy(code).ours));
+    const parts = ['leases', 'leases/memory', 'jobs/claims', 'jobs/outbox', 'jobs/work-items', 'jobs/runs'];
+    expect(parts.filter((part) => !used.has(`@payonce/${part}`))).toEqual([]);
   });
 
   const needsRedis = ([, code]: (typeof snippets)[number]) =>
-    importedBy(code).subpaths.includes('./locks/redis');
+    importedBy(code).ours.includes('@payonce/lock-stores/redis');
   const what = '%s compiles as TypeScript, and runs with no more packages than it names';
   test.each(snippets.filter((one) => !needsRedis(one)))(what, (name, code) => compilesAndRuns(name, code));
 
@@ -156,7 +154,7 @@ describe('the page of the parts', { concurrent: true, timeout: 180_000 }, () => 
 
   async function compilesAndRuns(name: string, code: string, env: NodeJS.ProcessEnv = {}): Promise<void> {
     const imported = importedBy(code);
-    const clients = imported.subpaths.flatMap((subpath) => subpaths.get(subpath) ?? []);
+    const clients = imported.ours.flatMap((one) => exported.get(one) ?? []);
     const files = new Map([
       [name, code],
       [name.replace('.mjs', '.ts'), code],

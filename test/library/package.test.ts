@@ -13,10 +13,11 @@ import {
   type EmptyProject,
   emptyProject,
   type PackedLibrary,
+  packageNames,
   packLibrary,
   projectIn,
 } from './emptyProject.ts';
-import { readSubpaths } from './page.ts';
+import { readExports } from './page.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const stack = new AsyncDisposableStack();
@@ -28,58 +29,74 @@ beforeAll(async () => {
   library = stack.use(await packLibrary());
   installed = stack.use(projectIn(mkdtempSync(join(tmpdir(), 'payonce-installed-'))));
   writeFileSync(join(installed.folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--silent'];
-  runNpm(['install', ...quietly, library.tarball, 'redis'], installed.folder);
+  npmInstall(installed.folder, ...library.tarballs, 'redis');
 }, 120_000);
 afterAll(() => stack.disposeAsync());
+
+function npmInstall(folder: string, ...names: string[]): void {
+  runNpm(['install', '--prefer-offline', '--no-audit', '--no-fund', '--silent', ...names], folder);
+}
 
 const manifestSchema = z.object({
   exports: z.record(z.string(), z.object({ types: z.string(), default: z.string() })),
   peerDependencies: z.record(z.string(), z.string()),
   peerDependenciesMeta: z.record(z.string(), z.object({ optional: z.literal(true) })),
 });
-const manifest = () =>
-  manifestSchema.parse(JSON.parse(readFileSync(join(library.folder, 'package.json'), 'utf8')));
-const importAll = (subpaths: readonly string[]) =>
-  subpaths.map((subpath, n) => `export * as part${n} from 'payonce${subpath.slice(1)}';\n`).join('');
+const manifestOf = (name: (typeof packageNames)[number]) =>
+  manifestSchema.parse(JSON.parse(readFileSync(join(library.folderOf(name), 'package.json'), 'utf8')));
+const importAll = (names: readonly string[]) =>
+  names.map((name, n) => `export * as part${n} from '${name}';\n`).join('');
+const listed = (name: string) => readExports(`packages/${name}/README.md`);
 
-describe('the tarball', () => {
-  test('holds compiled code with its declarations, the guides, a README and the licence', () => {
-    const outside = filesUnder(library.folder).filter((file) => !/^dist\/.+\.(js|d\.ts)$/.test(file));
-    const guides = readdirSync(join(root, 'docs', 'guides')).map((name) => `docs/guides/${name}`);
-    expect(outside).toEqual(['LICENSE', 'README.md', ...guides, 'package.json'].toSorted());
-  });
-
-  test('holds nothing of invoices', () => {
-    const features = ['after', 'claiming', 'functions', 'importing', 'invoice', 'ops', 'paying', 'settings'];
-    const files = filesUnder(join(library.folder, 'dist'));
-    const ofFeatures = files.filter((file) => features.includes(file.split('/')[0] ?? ''));
-    expect(ofFeatures).toEqual([]);
-    expect(files.filter((file) => !file.includes('/'))).toEqual([]);
-  });
-
-  test('brings two packages and what these need: of clients, only the one that was asked for is there', () => {
-    const modules = readdirSync(join(installed.folder, 'node_modules'));
-    const packages = modules.filter((name) => !name.startsWith('.'));
-    expect(packages).toEqual(['@redis', 'p-limit', 'payonce', 'redis', 'yocto-queue', 'zod']);
+describe.each(packageNames)('the tarball of %s', (name) => {
+  test('holds compiled code with its declarations, its pages and the licence', () => {
+    const outside = filesUnder(library.folderOf(name)).filter((file) => !/^dist\/.+\.(js|d\.ts)$/.test(file));
+    const pages = readdirSync(join(root, 'packages', name, 'docs')).map((page) => `docs/${page}`);
+    expect(outside).toEqual(['LICENSE', 'README.md', ...pages, 'package.json'].toSorted());
   });
 
   test('makes every client optional', () => {
-    const { peerDependencies, peerDependenciesMeta } = manifest();
+    const { peerDependencies, peerDependenciesMeta } = manifestOf(name);
     expect(Object.keys(peerDependenciesMeta)).toEqual(Object.keys(peerDependencies));
   });
 
-  test('has the subpaths of the table in docs/parts.md, each with the client that it needs', () => {
-    const printed = [...library.printed.matchAll(/^payonce(\/\S+)(?: needs (.+))?$/gm)];
-    const packed = printed.map(([, subpath = '', client]) => ({ subpath: `.${subpath}`, client }));
-    expect(readSubpaths('docs/parts.md')).toEqual(packed);
-    expect(Object.keys(manifest().exports)).toEqual(packed.map(({ subpath }) => subpath));
+  test('exports what the table in its README has, each with the client that it needs', () => {
+    const printed = [...library.printed.matchAll(/^(@payonce\/\S+)(?: needs (.+))?$/gm)];
+    const packed = printed
+      .map(([, one = '', client]) => ({ name: one, client }))
+      .filter((one) => one.name.split('/')[1] === name);
+    expect(packed.length).toBeGreaterThan(1);
+    expect(new Set(listed(name))).toEqual(new Set(packed));
+  });
+});
+
+describe('an install', () => {
+  const packagesIn = (folder: string) =>
+    readdirSync(join(folder, 'node_modules')).filter((one) => !one.startsWith('.'));
+
+  test('brings two packages and what these need: of clients, only the one that was asked for is there', () => {
+    const names = ['@payonce', '@redis', 'p-limit', 'redis', 'yocto-queue', 'zod'];
+    expect(packagesIn(installed.folder)).toEqual(names);
+  });
+
+  test('of the leases brings nothing else', { timeout: 60_000 }, () => {
+    const folder = mkdtempSync(join(tmpdir(), 'payonce-leases-'));
+    stack.use(projectIn(folder));
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+    npmInstall(folder, ...library.tarballs.filter((one) => one.includes('payonce-leases-')));
+    expect(packagesIn(folder)).toEqual(['@payonce']);
+  });
+
+  test('can be required by a CommonJS program', async () => {
+    const code = `const { createLocks } = require('@payonce/leases'); console.log(typeof createLocks);`;
+    installed.write(new Map([['program.cjs', code]]));
+    expect(await installed.run('program.cjs')).toBe('function');
   });
 });
 
 describe('without any client', { timeout: 180_000 }, () => {
   const parts = () =>
-    readSubpaths('docs/parts.md').flatMap(({ subpath, client }) => (client === undefined ? subpath : []));
+    packageNames.flatMap(listed).flatMap(({ name, client }) => (client === undefined ? name : []));
 
   test('the parts compile and load', async () => {
     await using project = emptyProject(library);
@@ -90,8 +107,8 @@ describe('without any client', { timeout: 180_000 }, () => {
 
   test('metrics have names without a prefix', async () => {
     const code = `
-      import { createLocks } from 'payonce/locks';
-      import { memoryLockStore } from 'payonce/testing/memory';
+      import { createLocks } from '@payonce/leases';
+      import { memoryLockStore } from '@payonce/leases/memory';
       const names = new Set();
       const telemetry = { count: (name) => names.add(name), record: (name) => names.add(name) };
       const locks = createLocks(memoryLockStore(), { telemetry });
@@ -104,7 +121,7 @@ describe('without any client', { timeout: 180_000 }, () => {
   });
 
   test('a store says which one is missing', async () => {
-    installed.write(new Map([['blob.mjs', `import 'payonce/locks/blob';`]]));
+    installed.write(new Map([['blob.mjs', `import '@payonce/leases/blob';`]]));
     await expect(installed.run('blob.mjs')).rejects.toThrow(
       `Cannot find package '@azure/storage-blob' imported from`,
     );
@@ -115,8 +132,8 @@ describeWith(redisPrograms, 'with one client', () => {
   test('its store works', async () => {
     await using redis = await startRedis();
     const code = `
-      import { createLocks } from 'payonce/locks';
-      import { redisLockStore } from 'payonce/locks/redis';
+      import { createLocks } from '@payonce/leases';
+      import { redisLockStore } from '@payonce/lock-stores/redis';
       await using store = redisLockStore('${redis.url}');
       await using lease = await createLocks(store).tryAcquire('a', { instance: 'one', job: 'test' });
       console.log(lease.fence > 0);
@@ -130,9 +147,9 @@ describe('with the clients', { timeout: 180_000 }, () => {
   test.each([true, false])(
     'all declarations compile, with exactOptionalPropertyTypes: %s',
     async (exactOptionalPropertyTypes) => {
-      const { exports, peerDependencies } = manifest();
-      await using project = emptyProject(library, Object.keys(peerDependencies));
-      project.write(new Map([['all.ts', importAll(Object.keys(exports))]]));
+      const clients = packageNames.flatMap((name) => Object.keys(manifestOf(name).peerDependencies));
+      await using project = emptyProject(library, clients);
+      project.write(new Map([['all.ts', importAll(packageNames.flatMap(listed).map(({ name }) => name))]]));
       expect(await project.complaints({ exactOptionalPropertyTypes })).toBe('');
     },
   );
@@ -154,9 +171,9 @@ describe('with the clients', { timeout: 180_000 }, () => {
 
 const contractOfMemory = `
   import { describe } from 'vitest';
-  import { systemClock } from 'payonce/locks';
-  import { lockStoreContract } from 'payonce/testing';
-  import { memoryLockStore } from 'payonce/testing/memory';
+  import { systemClock } from '@payonce/leases';
+  import { lockStoreContract } from '@payonce/leases/testing';
+  import { memoryLockStore } from '@payonce/leases/memory';
 
   const store = memoryLockStore();
   describe('my store', () =>

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** A subpath of the library in the table of docs/parts.md, and the client it needs. */
+/** What a package exports by the table of its README, and the client that it needs. */
 export interface Listed {
-  subpath: string;
+  name: string;
   client: string | undefined;
 }
 
-/** The table of subpaths: rows such as "`payonce/locks/blob` | what it is | `@azure/storage-blob`". */
-export function readSubpaths(path: string): Listed[] {
-  const rows = textOf(path).matchAll(/^\| `payonce(\/[\w/-]+)` \| [^|]+ \| (?:`([^`]+)` )?\|$/gm);
-  return [...rows].map(([, subpath = '', client]) => ({ subpath: `.${subpath}`, client }));
+/** The rows of that table, such as "`@payonce/leases/blob` | what it is | `@azure/storage-blob`". */
+export function readExports(path: string): Listed[] {
+  const rows = textOf(path).matchAll(/^\| `(@payonce\/[\w/-]+)` \| [^|]+ \| (?:`([^`]+)` )?\|$/gm);
+  return [...rows].map(([, name = '', client]) => ({ name, client }));
 }
 
 /** Collects the output of a program from the comments at the ends of its lines: `console.log(1); // → 1`. */
@@ -18,13 +18,13 @@ export function expectedOutput(code: string): string {
   return [...code.matchAll(/\/\/ → (.+)$/gm)].map(([, line]) => line).join('\n');
 }
 
-/** The subpaths of the library, and the packages, that code imports. */
-export function importedBy(code: string): { subpaths: string[]; packages: string[] } {
+/** The names that code imports: ours, and other packages. */
+export function importedBy(code: string): { ours: string[]; packages: string[] } {
   const names = [...code.matchAll(/^import .* from '([^']+)';$/gm)].map(([, name = '']) => name);
-  const isPart = (name: string) => name.startsWith('payonce/');
+  const isOurs = (name: string) => name.startsWith('@payonce/');
   return {
-    subpaths: names.filter(isPart).map((name) => name.replace('payonce', '.')),
-    packages: names.filter((name) => !isPart(name) && !name.startsWith('node:')),
+    ours: names.filter(isOurs),
+    packages: names.filter((name) => !isOurs(name) && !name.startsWith('node:')),
   };
 }
 
@@ -39,7 +39,7 @@ export interface Shown {
  * run.
  */
 export interface Page {
-  /** Packages besides payonce itself. */
+  /** Packages besides ours. */
   packages: readonly string[];
   /** By file name. */
   files: ReadonlyMap<string, string>;

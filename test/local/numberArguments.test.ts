@@ -5,10 +5,10 @@ const port = 'a whole number from 0 to 65535';
 
 test.each([
   ['local/cloud.ts', '--cosmos-port', '65536', port],
-  ['local/cosmos/main.ts', '--port', '', port],
-  ['local/functionsHost/main.ts', '--port', '7071.5', port],
-  ['local/serviceBus/main.ts', '--port', '5672x', port],
-  ['local/serviceBus/main.ts', '--http-port', '-1', port],
+  ['packages/local-azure/src/cosmos/main.ts', '--port', '', port],
+  ['packages/local-azure/src/functionsHost/main.ts', '--port', '7071.5', port],
+  ['packages/local-azure/src/serviceBus/main.ts', '--port', '5672x', port],
+  ['packages/local-azure/src/serviceBus/main.ts', '--http-port', '-1', port],
   ['local/start.ts', '--instances', '21', 'a whole number from 1 to 20'],
   ['local/stripe/main.ts', '--port', '1e3', port],
 ])('%s %s=%s ends with code 2, without a stack trace', async (program, option, value, expected) => {

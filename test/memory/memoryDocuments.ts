@@ -1,6 +1,6 @@
 /**
  * An in-memory document store for tests and simulation. It follows Cosmos DB, as far as the app relies on it:
- * src/testing/documents/documentStoreContract.ts runs on both. Not covered: the 2 MB limit of a request, and paths into arrays.
+ * packages/jobs/src/testing/documents/documentStoreContract.ts runs on both. Not covered: the 2 MB limit of a request, and paths into arrays.
  */
 import {
   type Condition,
@@ -13,7 +13,7 @@ import {
   refusedBecause,
   StoreAway,
   type Transacted,
-} from '../../src/documents/documentStore.ts';
+} from '../../packages/jobs/src/documents/documentStore.ts';
 import { type DocumentKind, documentIndex } from './documentIndex.ts';
 
 /** A document as it is stored, with the properties that the store sets. */

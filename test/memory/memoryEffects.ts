@@ -3,7 +3,7 @@ import {
   effectName,
   type RecordedEffect,
   type WorkItem,
-} from '../../src/workItems/workItem.ts';
+} from '../../packages/jobs/src/workItems/workItem.ts';
 
 export interface MemoryEffects extends Effects {
   /** Every recorded effect, those of messages too. */

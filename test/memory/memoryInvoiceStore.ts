@@ -1,8 +1,10 @@
+import { fenceId, highestFence } from '../../packages/jobs/src/claims/fence.ts';
 import {
   type OnUnreadable,
   readableDocument,
   readableDocuments,
-} from '../../src/documents/storedDocuments.ts';
+} from '../../packages/jobs/src/documents/storedDocuments.ts';
+import type { Clock } from '../../packages/leases/src/clock.ts';
 import { counterKeeper } from '../../src/invoice/figures/counters.ts';
 import { invoiceFigures } from '../../src/invoice/figures/invoiceFigures.ts';
 import { invoiceSchema, isInvoice } from '../../src/invoice/invoice.ts';
@@ -15,8 +17,6 @@ import {
   retryWithinMs,
 } from '../../src/invoice/store/invoiceStore.ts';
 import { addInvoices, invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
-import { fenceId, highestFence } from '../../src/locking/fence.ts';
-import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 import { memoryFigureReads } from './memoryFigureReads.ts';
 

@@ -1,21 +1,21 @@
 import { z } from 'zod';
-import { type Patch, refusedBecause, StoreAway } from '../../src/documents/documentStore.ts';
-import { continuationAt, placeOf } from '../../src/documents/pages.ts';
-import { type OnUnreadable, readableDocuments } from '../../src/documents/storedDocuments.ts';
+import { type Patch, refusedBecause, StoreAway } from '../../packages/jobs/src/documents/documentStore.ts';
+import { continuationAt, placeOf } from '../../packages/jobs/src/documents/pages.ts';
+import { type OnUnreadable, readableDocuments } from '../../packages/jobs/src/documents/storedDocuments.ts';
 import {
   markDispatched,
   type OutboxEntry,
   outboxEntrySchema,
   outboxMessageSchema,
-} from '../../src/outbox/outboxMessage.ts';
+} from '../../packages/jobs/src/outbox/outboxMessage.ts';
 import {
   discardPatch,
   notParked,
   type OutboxFilter,
   type OutboxStore,
   redrivePatch,
-} from '../../src/outbox/outboxStore.ts';
-import type { Clock } from '../../src/platform/clock.ts';
+} from '../../packages/jobs/src/outbox/outboxStore.ts';
+import type { Clock } from '../../packages/leases/src/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 
 /** Where a page ended: the creation time of its last message, and its place among all documents. */

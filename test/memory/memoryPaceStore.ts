@@ -1,4 +1,4 @@
-import type { PaceStore, Schedule } from '../../src/pacing/schedule.ts';
+import type { PaceStore, Schedule } from '../../packages/jobs/src/rate/schedule.ts';
 import { copyOf } from './memoryDocuments.ts';
 
 export interface MemoryPaceStore extends PaceStore {

@@ -8,9 +8,16 @@
  * twice, and another process may act between any two steps.
  */
 import { z } from 'zod';
+import type { Patch } from '../../packages/jobs/src/documents/documentStore.ts';
+import {
+  decideDispatch,
+  dispatchPatch,
+  type OutboxMessage,
+  type SendResult,
+} from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import { workItemSchema } from '../../packages/jobs/src/workItems/workItem.ts';
 import { reconciliationFollowUp } from '../../src/after/reconciliation.ts';
 import { planClaims } from '../../src/claiming/claimBatch.ts';
-import type { Patch } from '../../src/documents/documentStore.ts';
 import { followUpsOf } from '../../src/invoice/followUps.ts';
 import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
 import {
@@ -21,12 +28,6 @@ import {
   start,
   startAgain,
 } from '../../src/invoice/invoiceChange.ts';
-import {
-  decideDispatch,
-  dispatchPatch,
-  type OutboxMessage,
-  type SendResult,
-} from '../../src/outbox/outboxMessage.ts';
 import { chargeUnderKey } from '../../src/paying/chargeUnderKey.ts';
 import { repeated } from '../../src/paying/payBatch.ts';
 import { type PaymentBatch, type PaymentCommand, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
@@ -38,7 +39,6 @@ import type {
   SoughtPayment,
 } from '../../src/paying/paymentProvider.ts';
 import { decideSettlement, defaultSettlementPolicy, planSettlement } from '../../src/paying/settlement.ts';
-import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
 export const minute = 60_000;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { type CallId, calls } from '../../src/ops/calls.ts';
-import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { aRequest, bodyOf, type Call, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
 
 const at = '2026-01-01T09:00:00.000Z';

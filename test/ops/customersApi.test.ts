@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
 import { customers } from '../../src/archive/customers.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { reversalsOf } from '../../src/invoice/reversals.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { customerHash } from '../../src/ops/customerCalls.ts';
-import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { dayMs, paidInvoice } from '../archive/archiveWorld.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
 

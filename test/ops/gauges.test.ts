@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { cosmosOutboxStore } from '../../packages/jobs/src/outbox/cosmosOutboxStore.ts';
+import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import { cosmosPoisonStore } from '../../packages/jobs/src/workItems/cosmosWorkItems.ts';
+import { poisonItems } from '../../packages/jobs/src/workItems/poison.ts';
 import { newInvoice } from '../../src/invoice/invoice.ts';
 import { reportGauges } from '../../src/ops/sweepAndReport.ts';
-import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
-import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { type Metric, metric } from '../../src/platform/appMetrics.ts';
-import { cosmosPoisonStore } from '../../src/workItems/cosmosWorkItems.ts';
-import { poisonItems } from '../../src/workItems/poison.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { memoryPauseStore } from '../memory/memoryPauseStore.ts';
 import { hastyClock, type PayingWorld, payingWorld, watchedProvider } from '../support/payingWorld.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { PauseStore } from '../../packages/jobs/src/rate/pause.ts';
+import { systemClock } from '../../packages/leases/src/clock.ts';
 import { checkHealth, type HealthCheck } from '../../src/ops/health.ts';
-import type { PauseStore } from '../../src/pacing/pause.ts';
-import { systemClock } from '../../src/platform/clock.ts';
 import { memoryPauseStore } from '../memory/memoryPauseStore.ts';
 
 const check = (healthChecks: readonly HealthCheck[], pauses: Pick<PauseStore, 'read'> = memoryPauseStore()) =>

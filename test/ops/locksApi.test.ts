@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLocks, workItemLockKey } from '../../src/locking/index.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../packages/leases/src/clock.ts';
+import { createLocks, workItemLockKey } from '../../packages/leases/src/index.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
 
 let ops: OpsForTests;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { formatVersion } from '../../src/documents/storedDocuments.ts';
+import { formatVersion } from '../../packages/jobs/src/documents/storedDocuments.ts';
+import { newManualRun } from '../../packages/jobs/src/runs/manualRun.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
-import { newManualRun } from '../../src/runs/manualRun.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
 
 let ops: OpsForTests;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newFence } from '../../packages/jobs/src/claims/fence.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
-import { newFence } from '../../src/locking/fence.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
 
 let ops: OpsForTests;

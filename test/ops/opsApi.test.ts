@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newManualRun, runIdFor } from '../../packages/jobs/src/runs/manualRun.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
-import { newManualRun, runIdFor } from '../../src/runs/manualRun.ts';
 import { aClaimedInvoice } from '../support/anInvoice.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
-import { createDispatcher } from '../../src/outbox/dispatcher.ts';
-import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { sweepOutbox } from '../../src/outbox/sweepOutbox.ts';
+import { cosmosOutboxStore } from '../../packages/jobs/src/outbox/cosmosOutboxStore.ts';
+import { createDispatcher } from '../../packages/jobs/src/outbox/dispatcher.ts';
+import type { OutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import { sweepOutbox } from '../../packages/jobs/src/outbox/sweepOutbox.ts';
 import { anInstance } from '../support/anInstance.ts';
 import {
   allPages,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { newSchedule } from '../../packages/jobs/src/rate/schedule.ts';
 import { backlogFigures, paceFigures } from '../../src/ops/summary.ts';
-import { newSchedule } from '../../src/pacing/schedule.ts';
 
 const now = Date.parse('2026-01-01T12:00:00.000Z');
 const schedule = {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
 import { journaledActions, journaledChanges } from '../../scripts/readJournal.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import type { Call as DeclaredCall } from '../../src/ops/call.ts';
 import { type CallId, callIds, calls } from '../../src/ops/calls.ts';
-import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { aRequest, bodyOf, type Call, opsForTests, signedIn } from '../support/opsForTests.ts';
 
 const ada = {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { partMetric } from '../../src/platform/telemetry.ts';
-import { newManualRun } from '../../src/runs/manualRun.ts';
-import type { RunRecord } from '../../src/runs/runRecord.ts';
+import { newManualRun } from '../../packages/jobs/src/runs/manualRun.ts';
+import type { RunRecord } from '../../packages/jobs/src/runs/runRecord.ts';
+import { partMetric } from '../../packages/leases/src/telemetry.ts';
 import {
   allPages,
   aRequest,

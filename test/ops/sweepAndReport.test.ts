@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { createDispatcher, type SendMessages } from '../../packages/jobs/src/outbox/dispatcher.ts';
+import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
 import { sweepAndReport } from '../../src/ops/sweepAndReport.ts';
-import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
-import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';

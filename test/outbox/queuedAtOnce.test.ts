@@ -2,11 +2,11 @@
 import { ServiceBusClient } from '@azure/service-bus';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { itemsOf } from '../../packages/jobs/src/workItems/workItem.ts';
 import { type App, createApp } from '../../src/app.ts';
 import { queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { readSettings } from '../../src/settings/readSettings.ts';
-import { itemsOf } from '../../src/workItems/workItem.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { aRequest } from '../support/opsForTests.ts';
 import { until } from '../support/until.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
+import { newSchedule } from '../../packages/jobs/src/rate/schedule.ts';
 import {
   createClaimRoom,
   mostOpen,
   type RoomPolicy,
   unlimitedRoom,
 } from '../../src/claiming/processInvoices.ts';
-import { newSchedule } from '../../src/pacing/schedule.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 

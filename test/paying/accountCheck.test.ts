@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startPayments } from '../../local/stripe/index.ts';
-import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { cosmosDocuments } from '../../packages/jobs/src/documents/cosmosDocuments.ts';
 import { accountRecord, checkedAccount } from '../../src/paying/accountCheck.ts';
 import type { AccountAnswer, RateLimited } from '../../src/paying/paymentProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';

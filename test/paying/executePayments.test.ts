@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { NoClearAnswer, StoreAway } from '../../src/documents/documentStore.ts';
-import { formatVersion } from '../../src/documents/storedDocuments.ts';
+import { NoClearAnswer, StoreAway } from '../../packages/jobs/src/documents/documentStore.ts';
+import { formatVersion } from '../../packages/jobs/src/documents/storedDocuments.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import {
   createExecutePayments,

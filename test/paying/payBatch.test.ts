@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { StoreAway } from '../../src/documents/documentStore.ts';
+import { StoreAway } from '../../packages/jobs/src/documents/documentStore.ts';
+import { systemClock } from '../../packages/leases/src/clock.ts';
 import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
 import { BatchUnfinished, createPayBatch, startPart } from '../../src/paying/payBatch.ts';
 import {
@@ -10,7 +11,6 @@ import {
   paymentBatchSchema,
 } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome } from '../../src/paying/paymentProvider.ts';
-import { systemClock } from '../../src/platform/clock.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { emptyProvider } from '../support/emptyProvider.ts';
 import {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseTimeSpan } from '../../local/functionsHost/timeSpan.ts';
+import { parseTimeSpan } from '../../packages/local-azure/src/functionsHost/timeSpan.ts';
 import { callWindowMs, lockRenewalMs, longestTimeoutMs } from '../../src/paying/payingPolicy.ts';
 
 /** Any pair the settings accept (checked in readSettings.test.ts). */

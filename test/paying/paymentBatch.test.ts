@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatVersion, NewerVersion } from '../../src/documents/storedDocuments.ts';
+import { formatVersion, NewerVersion } from '../../packages/jobs/src/documents/storedDocuments.ts';
 import {
   BatchRefused,
   commandFor,

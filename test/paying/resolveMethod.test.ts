@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { StoreAway } from '../../src/documents/documentStore.ts';
+import { StoreAway } from '../../packages/jobs/src/documents/documentStore.ts';
 import { maxAttempts, type PaymentState } from '../../src/invoice/invoice.ts';
 import { type PaymentBatch, paymentBatchSchema, withMethod } from '../../src/paying/paymentBatch.ts';
 import type { DefaultMethod } from '../../src/paying/paymentProvider.ts';

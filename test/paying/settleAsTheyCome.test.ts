@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../packages/leases/src/clock.ts';
 import { settleAsTheyCome } from '../../src/paying/payBatch.ts';
-import { systemClock } from '../../src/platform/clock.ts';
 
 /** A clock whose sleeps end when the test tells them to. */
 function heldClock() {

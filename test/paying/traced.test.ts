@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { inSpan, parseTraceparent, traceProperties } from '../../packages/jobs/src/tracing.ts';
 import { createExecutePayments } from '../../src/paying/executePayments.ts';
-import { inSpan, parseTraceparent, traceProperties } from '../../src/platform/tracing.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { recordSpans } from '../support/recordedSpans.ts';

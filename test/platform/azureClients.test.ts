@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { serviceBusConfig } from '../../local/provision.ts';
-import { startServiceBus } from '../../local/serviceBus/index.ts';
+import { startServiceBus } from '../../packages/local-azure/src/serviceBus/index.ts';
 import { azureClients } from '../../src/platform/azureClients.ts';
 import { readSettings } from '../../src/settings/readSettings.ts';
 

@@ -8,10 +8,10 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
+import { activeTrace, inSpan } from '../../packages/jobs/src/tracing.ts';
+import { partMetric } from '../../packages/leases/src/telemetry.ts';
 import { appTelemetry } from '../../src/platform/appMetrics.ts';
 import { exportMetrics, exportTelemetry } from '../../src/platform/exportTelemetry.ts';
-import { partMetric } from '../../src/platform/telemetry.ts';
-import { activeTrace, inSpan } from '../../src/platform/tracing.ts';
 
 afterEach(() => {
   metrics.disable();

@@ -1,9 +1,9 @@
 import { ErrorResponse } from '@azure/cosmos';
 import { z } from 'zod';
 import { readFigures } from '../../local/start/figures.ts';
+import { itemsOf } from '../../packages/jobs/src/workItems/workItem.ts';
 import { queues } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
-import { itemsOf } from '../../src/workItems/workItem.ts';
 import { listReceipts, queueLength, readQueueCounts } from '../support/audit.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
 

@@ -1,12 +1,11 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { unzipSync } from 'fflate';
-import { compileApp } from '../../scripts/compile.ts';
+import { bundleOwnCode } from '../../scripts/bundle.ts';
 
 const keptZips = fileURLToPath(new URL('./', import.meta.url));
 const dependencies = fileURLToPath(new URL('../../node_modules', import.meta.url));
-const versioned = 'dist/src/documents/storedDocuments.js';
 
 /** App folders that a host can run; all use the repository's dependencies. */
 export interface Releases {
@@ -19,15 +18,14 @@ export interface Releases {
 }
 
 /** Builds the app folders in a folder. */
-export function buildReleases(folder: string): Releases {
+export async function buildReleases(folder: string): Promise<Releases> {
   const [current, next] = [join(folder, 'current'), join(folder, 'next')];
-  compileApp(current, { checked: false });
+  await bundleOwnCode(current);
   cpSync(current, next, { recursive: true });
-  edit(next, versioned, /formatVersion = \d+;/, `formatVersion = ${formatVersionOf(current) + 1};`);
+  edit(next, /formatVersion = \d+;/, `formatVersion = ${formatVersionOf(current) + 1};`);
   edit(
     next,
-    'dist/src/after/receipts.js',
-    /return \{ resourceId: invoiceId,/,
+    /return \{\s*resourceId: invoiceId,/,
     `return { version: ${formatVersionOf(next)}, resourceId: invoiceId,`,
   );
   for (const app of [current, next]) linkDependencies(app);
@@ -53,15 +51,13 @@ function linkDependencies(app: string): void {
 export function without(app: string, functions: readonly string[]): string {
   const copy = `${app}-without-${functions.join('-')}`;
   cpSync(app, copy, { recursive: true, verbatimSymlinks: true });
-  for (const name of functions)
-    edit(copy, 'dist/src/functions/queues.js', new RegExp(`app\\.\\w+\\('${name}',`), `void ('${name}',`);
+  for (const name of functions) edit(copy, new RegExp(`app\\.\\w+\\(["']${name}["'],`), `void ("${name}",`);
   return copy;
 }
 
 export function formatVersionOf(app: string): number {
-  const [, version] = /formatVersion = (\d+);/.exec(readFileSync(join(app, versioned), 'utf8')) ?? [];
-  if (version === undefined) throw new Error(`${versioned} has no formatVersion`);
-  return Number(version);
+  const pattern = /formatVersion = (\d+);/;
+  return Number(pattern.exec(readFileSync(fileWith(app, pattern), 'utf8'))?.[1]);
 }
 
 function newestZip(): string | undefined {
@@ -81,10 +77,17 @@ function unpack(zip: Uint8Array, folder: string): void {
   }
 }
 
-/** @throws if the compiled text has changed so much that nothing would be replaced */
-function edit(app: string, file: string, pattern: RegExp, text: string): void {
-  const path = join(app, file);
-  const before = readFileSync(path, 'utf8');
-  if (!pattern.test(before)) throw new Error(`${file}: expected ${pattern}`);
-  writeFileSync(path, before.replace(pattern, text));
+function edit(app: string, pattern: RegExp, text: string): void {
+  const path = fileWith(app, pattern);
+  writeFileSync(path, readFileSync(path, 'utf8').replace(pattern, text));
+}
+
+/** @throws if the code has changed so much that no file has this, or several */
+function fileWith(app: string, pattern: RegExp): string {
+  const [found, ...others] = globSync('dist/**/*.js', { cwd: app })
+    .map((file) => join(app, file))
+    .filter((path) => pattern.test(readFileSync(path, 'utf8')));
+  if (found === undefined || others.length > 0)
+    throw new Error(`expected one file with ${pattern} in ${app}`);
+  return found;
 }

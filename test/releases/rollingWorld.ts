@@ -33,7 +33,7 @@ export function rollingWorld(): () => RollingWorld {
   let hosts = new AsyncDisposableStack();
   let world: RollingWorld;
   beforeAll(async () => {
-    const releases = buildReleases(folder);
+    const releases = await buildReleases(folder);
     const cloud = everything.use(await startLocalCloud());
     const view = viewOf(cloud);
     world = {

@@ -1,8 +1,8 @@
 import Stripe from 'stripe';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startPayments } from '../../local/stripe/index.ts';
+import { StoreAway } from '../../packages/jobs/src/documents/documentStore.ts';
 import { settleRestored } from '../../scripts/settleRestored.ts';
-import { StoreAway } from '../../src/documents/documentStore.ts';
 import { invoiceSchema, type NewInvoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { listLocks } from '../../src/locking/lockOperations.ts';
-import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
+import { isOpen, type RunRecord } from '../../packages/jobs/src/runs/runRecord.ts';
+import { asShown } from '../../packages/jobs/src/runs/runStore.ts';
+import { blobLockStore } from '../../packages/leases/src/blobLockStore.ts';
+import { listLocks } from '../../packages/leases/src/lockOperations.ts';
 import { messageLockMs } from '../../src/paying/executePayments.ts';
 import { blobContainers } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
-import { isOpen, type RunRecord } from '../../src/runs/runRecord.ts';
-import { asShown } from '../../src/runs/runStore.ts';
 import { type Evidence, gatherEvidence, openWork, violations } from '../support/audit.ts';
 import { endWithProcess } from '../support/endWithProcess.ts';
 import { type HostProcess, startHostProcess } from '../support/functionsHostProcess.ts';

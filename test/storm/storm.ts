@@ -7,8 +7,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type Stripe from 'stripe';
-import { freePorts } from '../../local/freePorts.ts';
 import { type Child, startChild } from '../../local/start/child.ts';
+import { freePorts } from '../../packages/local-azure/src/freePorts.ts';
 import { stripeClient } from '../../src/stripe/stripeClient.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { removeFolder } from '../support/removeFolder.ts';
@@ -164,7 +164,7 @@ async function startHost(cloud: LocalCloud, { folder, name, running }: Starting)
       .join(''),
   );
   const [port = 0] = await freePorts(1);
-  const args = ['local/functionsHost/main.ts', '--port', `${port}`, '--env-file', envFile];
+  const args = ['packages/local-azure/src/functionsHost/main.ts', '--port', `${port}`, '--env-file', envFile];
   const logFile = join(folder, `host-${name}.log`);
   const host: Child = await startChild(`host-${name}`, args, { env: { INSTANCE_ID: name }, logFile });
   running.defer(() => host.stop(5_000));

@@ -1,4 +1,4 @@
-import { defineJob, type GroupRun, type Job } from '../../src/runs/job.ts';
+import { defineJob, type GroupRun, type Job } from '../../packages/jobs/src/runs/job.ts';
 
 export interface JobWatch {
   job: Job;

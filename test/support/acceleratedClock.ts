@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../src/platform/clock.ts';
+import { type Clock, systemClock } from '../../packages/leases/src/clock.ts';
 
 /** Real time that passes `factor` times as fast: both clocks start now, and every wait is as much shorter. */
 export function acceleratedClock(factor: number): Clock {

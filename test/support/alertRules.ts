@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { Attributes } from '../../packages/leases/src/telemetry.ts';
 import { metricPrefix } from '../../src/platform/appMetrics.ts';
-import type { Attributes } from '../../src/platform/telemetry.ts';
 import { variableValue } from '../infra/bicep/evaluate.ts';
 import { readInfra } from '../infra/bicep/readBicep.ts';
 import type { Row } from './kql/evaluateKql.ts';

@@ -1,6 +1,6 @@
-import { systemClock } from '../../src/platform/clock.ts';
-import type { Instance } from '../../src/platform/instance.ts';
-import { noTelemetry } from '../../src/platform/telemetry.ts';
+import type { Instance } from '../../packages/jobs/src/instance.ts';
+import { systemClock } from '../../packages/leases/src/clock.ts';
+import { noTelemetry } from '../../packages/leases/src/telemetry.ts';
 
 /** A process for tests: real time, no telemetry, a silent log, unless a test says otherwise. */
 export function anInstance(changes: Partial<Instance> = {}): Instance {

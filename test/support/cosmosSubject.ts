@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type Container, CosmosClient, type Database } from '@azure/cosmos';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { cosmosDocuments } from '../../packages/jobs/src/documents/cosmosDocuments.ts';
+import { cosmosOutboxStore } from '../../packages/jobs/src/outbox/cosmosOutboxStore.ts';
+import type { LostAnswer } from '../../packages/jobs/src/testing/documents/subject.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { containers, databaseName, indexingPolicy } from '../../src/platform/cosmosContainers.ts';
-import type { LostAnswer } from '../../src/testing/documents/subject.ts';
 import { withBatch } from './layerSwitches.ts';
 import { deviates, official, officialAddresses } from './officialEmulators.ts';
 import { type PayonceCosmos, payonceCosmos } from './payonceCosmos.ts';

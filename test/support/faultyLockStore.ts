@@ -1,5 +1,5 @@
-import type { LockStore } from '../../src/locking/index.ts';
-import type { Clock } from '../../src/platform/clock.ts';
+import type { Clock } from '../../packages/leases/src/clock.ts';
+import type { LockStore } from '../../packages/leases/src/index.ts';
 
 /** Fault of one request in flight. */
 export type Fault =

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { noSignals, signalTree } from './signals.ts';
 
-const main = fileURLToPath(new URL('../../local/functionsHost/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../../packages/local-azure/src/functionsHost/main.ts', import.meta.url));
 /** Keeps a host away from the settings of a local cloud that runs alongside the tests. */
 export const noSettings = fileURLToPath(new URL('noSettings.env', import.meta.url));
 

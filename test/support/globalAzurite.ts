@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { startAzurite } from '../../local/azurite.ts';
+import { startAzurite } from '../../packages/local-azure/src/azurite.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -1,3 +1,4 @@
+import { systemClock } from '../../packages/leases/src/clock.ts';
 import type { Rejection } from '../../src/importing/checkInvoice.ts';
 import { csvRows } from '../../src/importing/csvRows.ts';
 import { importInvoices, importLog } from '../../src/importing/importInvoices.ts';
@@ -11,7 +12,6 @@ import {
 } from '../../src/importing/readRows.ts';
 import type { InvoiceContent } from '../../src/invoice/invoice.ts';
 import type { AddOutcome, InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
-import { systemClock } from '../../src/platform/clock.ts';
 import type { Problem } from '../../src/platform/problem.ts';
 
 /** A valid row; `index` counts the rows of a body. */

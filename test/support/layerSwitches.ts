@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Container, OperationInput } from '@azure/cosmos';
-import { type Locks, noLease } from '../../src/locking/index.ts';
+import { type Locks, noLease } from '../../packages/leases/src/index.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 
 /**

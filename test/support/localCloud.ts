@@ -1,11 +1,11 @@
 import { CosmosClient } from '@azure/cosmos';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
-import { startAzurite } from '../../local/azurite.ts';
-import { startCosmos } from '../../local/cosmos/index.ts';
 import { provision, serviceBusConfig } from '../../local/provision.ts';
-import { startServiceBus } from '../../local/serviceBus/index.ts';
 import { startPayments } from '../../local/stripe/index.ts';
+import { startAzurite } from '../../packages/local-azure/src/azurite.ts';
+import { startCosmos } from '../../packages/local-azure/src/cosmos/index.ts';
+import { startServiceBus } from '../../packages/local-azure/src/serviceBus/index.ts';
 import { endWithProcess } from './endWithProcess.ts';
 import { severalRanges } from './payonceCosmos.ts';
 

@@ -2,9 +2,10 @@
  * A process that holds a lock, for tests to kill, stop and end. It takes a step every 100 ms while its lease
  * allows it. `startLockHolder` starts it and receives its messages.
  */
-import { createLocks, LeaseLost } from '../../src/locking/index.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { noTelemetry } from '../../src/platform/telemetry.ts';
+
+import { systemClock } from '../../packages/leases/src/clock.ts';
+import { createLocks, LeaseLost } from '../../packages/leases/src/index.ts';
+import { noTelemetry } from '../../packages/leases/src/telemetry.ts';
 import { openLockStore } from './openLockStore.ts';
 import type { HolderMessage, Holding } from './startLockHolder.ts';
 

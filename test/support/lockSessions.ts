@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lockSessionId } from '../../src/locking/stores/serviceBusLockSession.ts';
+import { lockSessionId } from '../../packages/lock-stores/src/serviceBus/serviceBusLockSession.ts';
 
 /** Writes a Config.json for the Service Bus stand-in, with these queues and their properties. Returns its path. */
 export async function queuesFile(folder: string, queues: Record<string, object>): Promise<string> {

@@ -1,4 +1,4 @@
-import type { BrokerClock } from '../../local/serviceBus/clock.ts';
+import type { BrokerClock } from '../../packages/local-azure/src/serviceBus/clock.ts';
 
 export interface ManualBrokerClock extends BrokerClock {
   /** Advances time and runs the timers that fall due, in order. */

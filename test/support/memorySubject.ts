@@ -1,4 +1,4 @@
-import type { LostAnswer } from '../../src/testing/documents/subject.ts';
+import type { LostAnswer } from '../../packages/jobs/src/testing/documents/subject.ts';
 import { type MemoryDocuments, memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';
 import { memoryOutboxStore } from '../memory/memoryOutboxStore.ts';

@@ -5,14 +5,18 @@
 export const needsOwnProcess: string[] = [
   // They start hosts, servers and browsers, and end with them.
   'test/{browser,bulk,chaos,crash,e2e,fuzz,library,releases,scripts,shutdown}/**/*.test.ts',
-  'test/locking/stores/**/*.test.ts',
+  'packages/leases/test/blob/*.test.ts',
+  'packages/leases/test/memory.test.ts',
+  'packages/lock-stores/test/**/*.test.ts',
   'test/simulation/**/*.test.ts',
-  'test/local/functionsHost/**/*.test.ts',
+  'packages/local-azure/test/functionsHost/**/*.test.ts',
   'test/{package,idleApp,idleApp.messages}.test.ts',
   // They replace something of the process: its clock, its environment, its tracer.
   'test/ops/health.test.ts',
   'test/paying/traced.test.ts',
-  'test/platform/{exportTelemetry,tracing}.test.ts',
+  'test/platform/exportTelemetry.test.ts',
+  'packages/jobs/test/tracing.test.ts',
   // They measure their process.
-  'test/{platform/eventLoopTurns,outbox/sender}.test.ts',
+  'test/platform/eventLoopTurns.test.ts',
+  'packages/jobs/test/outbox/sender.test.ts',
 ];

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import type { Deviation, Skippable } from '../../src/testing/documents/subject.ts';
+import type { Deviation, Skippable } from '../../packages/jobs/src/testing/documents/subject.ts';
 
 /** True if contract tests run against the emulators in compose.yaml instead of the stand-ins. */
 export const official = process.env.PAYONCE_TEST_CLOUD === 'official';

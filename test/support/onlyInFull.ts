@@ -8,10 +8,12 @@ export const onlyInFull: string[] = [
   'test/e2e/{events,locks,ops,stalledRun,tracing}.test.ts',
   'test/{package,scripts/keepRelease,scripts/deployment/verifyDeployment}.test.ts',
   'test/infra/{azdUp,compile}.test.ts',
-  'test/local/functionsHost/lifecycle.test.ts',
-  'test/local/{numberArguments,trafficArguments,azurite}.test.ts',
-  'test/locking/stores/{blob,etcd,mysql,postgres,postgresAdvisory,quorum,redis,zooKeeper}/{contract,hazards}.test.ts',
-  'test/locking/stores/{cosmos,serviceBus}/hazards.test.ts',
+  'packages/local-azure/test/functionsHost/lifecycle.test.ts',
+  'packages/local-azure/test/azurite.test.ts',
+  'test/local/numberArguments.test.ts',
+  'packages/leases/test/blob/contract.test.ts',
+  'packages/lock-stores/test/{etcd,mysql,postgres,postgresAdvisory,quorum,redis,zooKeeper}/{contract,hazards}.test.ts',
+  'packages/lock-stores/test/{cosmos,serviceBus}/hazards.test.ts',
   'test/simulation/{outages,scale}/*.test.ts',
 ];
 

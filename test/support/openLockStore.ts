@@ -1,4 +1,4 @@
-import type { LockStore } from '../../src/locking/index.ts';
+import type { LockStore } from '../../packages/leases/src/index.ts';
 
 /** A store of locks as another process can be told of it. */
 export type StoreAddress =
@@ -16,50 +16,56 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
   switch (address.kind) {
     case 'blob': {
       const { ContainerClient } = await import('@azure/storage-blob');
-      const { blobLockStore } = await import('../../src/locking/stores/blob/blobLockStore.ts');
+      const { blobLockStore } = await import('../../packages/leases/src/blobLockStore.ts');
       return blobLockStore(new ContainerClient(address.connectionString, address.container));
     }
     case 'cosmos': {
-      const { cosmosLockStore } = await import('../../src/locking/stores/cosmosLockStore.ts');
+      const { cosmosLockStore } = await import('../../packages/lock-stores/src/cosmos/cosmosLockStore.ts');
       const { lockContainer } = await import('./lockContainer.ts');
       return cosmosLockStore(lockContainer(address.connectionString));
     }
     case 'etcd': {
-      const { etcdLockStore } = await import('../../src/locking/stores/etcdLockStore.ts');
+      const { etcdLockStore } = await import('../../packages/lock-stores/src/etcd/etcdLockStore.ts');
       return etcdLockStore(address.endpoints);
     }
     case 'redis': {
-      const { redisLockStore } = await import('../../src/locking/stores/redisLockStore.ts');
+      const { redisLockStore } = await import('../../packages/lock-stores/src/redis/redisLockStore.ts');
       return redisLockStore(address.url);
     }
     case 'postgres': {
-      const { postgresLockStore } = await import('../../src/locking/stores/postgresLockStore.ts');
+      const { postgresLockStore } = await import(
+        '../../packages/lock-stores/src/postgres/postgresLockStore.ts'
+      );
       return postgresLockStore(address.url);
     }
     case 'postgresAdvisory': {
       const { postgresAdvisoryLockStore } = await import(
-        '../../src/locking/stores/postgresAdvisoryLockStore.ts'
+        '../../packages/lock-stores/src/postgres/postgresAdvisoryLockStore.ts'
       );
       return postgresAdvisoryLockStore(address.url);
     }
     case 'serviceBus': {
       const { ServiceBusClient } = await import('@azure/service-bus');
-      const { serviceBusLockStore } = await import('../../src/locking/stores/serviceBusLockStore.ts');
+      const { serviceBusLockStore } = await import(
+        '../../packages/lock-stores/src/serviceBus/serviceBusLockStore.ts'
+      );
       const { connectionString, queue, lockDurationMs } = address;
       return serviceBusLockStore((options) => new ServiceBusClient(connectionString, options), queue, {
         lockDurationMs,
       });
     }
     case 'mysql': {
-      const { mysqlLockStore } = await import('../../src/locking/stores/mysqlLockStore.ts');
+      const { mysqlLockStore } = await import('../../packages/lock-stores/src/mysql/mysqlLockStore.ts');
       return mysqlLockStore(address.url);
     }
     case 'quorum': {
-      const { quorumLockStore } = await import('../../src/locking/stores/quorumLockStore.ts');
+      const { quorumLockStore } = await import('../../packages/lock-stores/src/quorum/quorumLockStore.ts');
       return quorumLockStore(await Promise.all(address.stores.map(openLockStore)), address);
     }
     case 'zooKeeper': {
-      const { zooKeeperLockStore } = await import('../../src/locking/stores/zooKeeperLockStore.ts');
+      const { zooKeeperLockStore } = await import(
+        '../../packages/lock-stores/src/zooKeeper/zooKeeperLockStore.ts'
+      );
       return zooKeeperLockStore(address.connectString, { tickMs: address.tickMs });
     }
   }

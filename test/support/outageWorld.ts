@@ -1,14 +1,14 @@
 import { ServiceBusClient, type ServiceBusReceivedMessage } from '@azure/service-bus';
+import { cosmosOutboxStore } from '../../packages/jobs/src/outbox/cosmosOutboxStore.ts';
+import type { Clock } from '../../packages/leases/src/clock.ts';
+import { memoryLockStore } from '../../packages/leases/src/testing/memoryLockStore.ts';
 import { type App, createApp } from '../../src/app.ts';
 import { azureCloud, type Cloud } from '../../src/cloud.ts';
 import type { InvoiceContent } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
-import type { Clock } from '../../src/platform/clock.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { readSettings } from '../../src/settings/readSettings.ts';
-import { memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';
 import { acceleratedClock } from './acceleratedClock.ts';
 import type { Report } from './alertRules.ts';
 import { startFaultProxy } from './faultProxy.ts';

@@ -1,13 +1,13 @@
 import { type Container, CosmosClient } from '@azure/cosmos';
-import { type CosmosOptions, startCosmos } from '../../local/cosmos/index.ts';
 import { provisionCosmos } from '../../local/provision.ts';
+import { type CosmosOptions, startCosmos } from '../../packages/local-azure/src/cosmos/index.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 
 export interface PayonceCosmos extends AsyncDisposable {
   containers: Record<keyof typeof containers, Container>;
   /** The same containers, accessed with a wrong key. */
   denied: Record<keyof typeof containers, Container>;
-  /** Arms a fault for the next `count` matching requests. See docs/local-cosmos.md. */
+  /** Arms a fault for the next `count` matching requests. See packages/local-azure/docs/cosmos.md. */
   fault(fault: {
     kind: string;
     count: number;

@@ -1,4 +1,4 @@
-import type { PauseWatch } from '../../src/pacing/pause.ts';
+import type { PauseWatch } from '../../packages/jobs/src/rate/pause.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 
 /** Payments go on. */

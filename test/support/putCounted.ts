@@ -1,4 +1,4 @@
-import type { DocumentStore } from '../../src/documents/documentStore.ts';
+import type { DocumentStore } from '../../packages/jobs/src/documents/documentStore.ts';
 import { createDays, figureMoves, standingOf } from '../../src/invoice/figures/counters.ts';
 import { type Invoice, invoiceSchema } from '../../src/invoice/invoice.ts';
 

@@ -1,4 +1,4 @@
-import type { Attributes, Telemetry } from '../../src/platform/telemetry.ts';
+import type { Attributes, Telemetry } from '../../packages/leases/src/telemetry.ts';
 
 export interface RecordedTelemetry extends Telemetry {
   readonly reports: { name: string; value: number; attributes: Attributes }[];

@@ -1,4 +1,4 @@
-import type { LockStore } from '../../src/locking/index.ts';
+import type { LockStore } from '../../packages/leases/src/index.ts';
 import { startTcpProxy } from './tcpProxy.ts';
 
 /** A store on the server of this port, for the contract suite: `reset` breaks all of its connections. */

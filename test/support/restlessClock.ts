@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/platform/clock.ts';
+import type { Clock } from '../../packages/leases/src/clock.ts';
 
 /** A clock that takes no rest: short sleeps are over at once, and a time budget never runs out. */
 export function restlessClock(clock: Pick<Clock, 'now'>): Clock {

@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceBusClient } from '@azure/service-bus';
-import { startServiceBus } from '../../local/serviceBus/index.ts';
+import { startServiceBus } from '../../packages/local-azure/src/serviceBus/index.ts';
 import { type ManualBrokerClock, manualBrokerClock } from './manualBrokerClock.ts';
 import { removeFolder } from './removeFolder.ts';
 

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { LostReason } from '../../src/locking/index.ts';
-import type { ContractHolder } from '../../src/testing/locks/subject.ts';
+import type { LostReason } from '../../packages/leases/src/index.ts';
+import type { ContractHolder } from '../../packages/leases/src/testing/subject.ts';
 import type { StoreAddress } from './openLockStore.ts';
 
 export type HolderMessage =

@@ -1,8 +1,8 @@
-import type { OnUnreadable } from '../../src/documents/storedDocuments.ts';
+import type { OnUnreadable } from '../../packages/jobs/src/documents/storedDocuments.ts';
+import type { DocumentsSubject } from '../../packages/jobs/src/testing/documents/subject.ts';
+import type { OpenOutbox } from '../../packages/jobs/src/testing/outbox/world.ts';
+import type { Clock } from '../../packages/leases/src/clock.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
-import type { Clock } from '../../src/platform/clock.ts';
-import type { DocumentsSubject } from '../../src/testing/documents/subject.ts';
-import type { OpenOutbox } from '../../src/testing/outbox/world.ts';
 
 /** One implementation of the stores for invoices and the outbox, as the contract suites need it. */
 export interface StoreSubject extends DocumentsSubject<OpenStore> {

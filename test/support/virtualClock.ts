@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/platform/clock.ts';
+import type { Clock } from '../../packages/leases/src/clock.ts';
 
 interface Sleep {
   due: number;

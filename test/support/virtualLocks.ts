@@ -1,5 +1,5 @@
-import { createLocks, type LocksOptions, type ProcessLocks } from '../../src/locking/index.ts';
-import { type MemoryLockStore, memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';
+import { createLocks, type LocksOptions, type ProcessLocks } from '../../packages/leases/src/index.ts';
+import { type MemoryLockStore, memoryLockStore } from '../../packages/leases/src/testing/memoryLockStore.ts';
 import { type Fault, faultyLockStore, type Operation } from './faultyLockStore.ts';
 import { type RecordedTelemetry, recordedTelemetry } from './recordedTelemetry.ts';
 import { type VirtualClock, virtualClock } from './virtualClock.ts';

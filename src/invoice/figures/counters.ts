@@ -1,14 +1,15 @@
-import { z } from 'zod';
 import {
   type DocumentStore,
+  keepFirst,
   type Operation,
   type Patch,
   refusedBecause,
   StoreAway,
-} from '../../documents/documentStore.ts';
-import { systemId, tolerantObject } from '../../documents/storedDocuments.ts';
-import { keepFirst } from '../../documents/writeUntilClear.ts';
-import type { Clock } from '../../platform/clock.ts';
+  systemId,
+  tolerantObject,
+} from '@payonce/jobs/documents';
+import type { Clock } from '@payonce/leases/clock';
+import { z } from 'zod';
 import type { Invoice } from '../invoice.ts';
 import { atRisk, goneBack, overdueRefunds, type Reversals } from '../reversals.ts';
 

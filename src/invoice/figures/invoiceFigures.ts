@@ -1,13 +1,14 @@
-import { z } from 'zod';
-import type { DocumentStore, Operation } from '../../documents/documentStore.ts';
+import type { DocumentStore, Operation } from '@payonce/jobs/documents';
 import {
   isNewer,
   NewerVersion,
   type OnUnreadable,
+  patience,
   readableDocuments,
-} from '../../documents/storedDocuments.ts';
-import { patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
-import type { Clock } from '../../platform/clock.ts';
+  writeUntilClear,
+} from '@payonce/jobs/documents';
+import type { Clock } from '@payonce/leases/clock';
+import { z } from 'zod';
 import { invoiceSchema } from '../invoice.ts';
 import { invoiceStatuses } from '../invoiceStatus.ts';
 import type {

@@ -1,7 +1,7 @@
 import type { Container, SqlParameter, SqlQuerySpec } from '@azure/cosmos';
+import { continuationAt, type Page, placeOf } from '@payonce/jobs/documents';
+import { fromCosmos, queryAll, queryCount, queryOldest, whereAll } from '@payonce/jobs/documents/cosmos';
 import { z } from 'zod';
-import { fromCosmos, queryAll, queryCount, queryOldest, whereAll } from '../../documents/cosmosDocuments.ts';
-import { continuationAt, type Page, placeOf } from '../../documents/pages.ts';
 import { dayId, standingId } from '../figures/counters.ts';
 import type { FigureReads } from '../figures/invoiceFigures.ts';
 import { shardNames } from '../shard.ts';

@@ -1,5 +1,6 @@
 import type { Container } from '@azure/cosmos';
-import { z } from 'zod';
+import { fenceId, highestFence } from '@payonce/jobs/claims';
+import { type OnUnreadable, readableDocument, readableDocuments } from '@payonce/jobs/documents';
 import {
   cosmosDocuments,
   fromCosmos,
@@ -7,10 +8,9 @@ import {
   queryCount,
   queryOldest,
   readDocument,
-} from '../../documents/cosmosDocuments.ts';
-import { type OnUnreadable, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
-import { fenceId, highestFence } from '../../locking/fence.ts';
-import type { Clock } from '../../platform/clock.ts';
+} from '@payonce/jobs/documents/cosmos';
+import type { Clock } from '@payonce/leases/clock';
+import { z } from 'zod';
 import { counterKeeper } from '../figures/counters.ts';
 import { invoiceFigures } from '../figures/invoiceFigures.ts';
 import { invoiceSchema, isInvoice } from '../invoice.ts';

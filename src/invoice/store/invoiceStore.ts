@@ -1,7 +1,6 @@
-import type { Patch } from '../../documents/documentStore.ts';
-import type { Page } from '../../documents/pages.ts';
-import type { Fence } from '../../locking/fence.ts';
-import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
+import type { Fence } from '@payonce/jobs/claims';
+import type { Page, Patch } from '@payonce/jobs/documents';
+import type { OutboxMessage } from '@payonce/jobs/outbox';
 import type { MovementKind } from '../figures/counters.ts';
 import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { CalledBefore, InvoiceChange, Standing, Starting, ToStart } from '../invoiceChange.ts';

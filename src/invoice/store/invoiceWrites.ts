@@ -1,19 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import pLimit, { type LimitFunction } from 'p-limit';
-import { z } from 'zod';
+import { claimDocuments } from '@payonce/jobs/claims';
 import {
+  type ConditionalWrite,
   type DocumentStore,
   maxOperations,
   NoClearAnswer,
+  newWriteId,
+  patience,
+  readableDocument,
+  readableDocuments,
   refusedBecause,
   StoreAway,
-} from '../../documents/documentStore.ts';
-import { newWriteId, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
-import { type ConditionalWrite, patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
-import { claimDocuments } from '../../locking/fence.ts';
-import type { Sender } from '../../outbox/dispatcher.ts';
-import { type OutboxMessage, outboxMessageSchema } from '../../outbox/outboxMessage.ts';
-import type { Clock } from '../../platform/clock.ts';
+  writeUntilClear,
+} from '@payonce/jobs/documents';
+import type { Sender } from '@payonce/jobs/outbox';
+import { type OutboxMessage, outboxMessageSchema } from '@payonce/jobs/outbox';
+import type { Clock } from '@payonce/leases/clock';
+import pLimit, { type LimitFunction } from 'p-limit';
+import { z } from 'zod';
 import type { Countable, CounterKeeper } from '../figures/counters.ts';
 import {
   type Imported,

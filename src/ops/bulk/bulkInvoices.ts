@@ -1,3 +1,4 @@
+import type { RunCounts } from '@payonce/jobs/runs';
 import pLimit from 'p-limit';
 import type { CorrectionParts } from '../../after/corrections.ts';
 import { decideRetry, dueNow, retried, waitsForRetry } from '../../after/retryInvoice.ts';
@@ -5,7 +6,6 @@ import { voidInvoice } from '../../after/voidInvoice.ts';
 import type { Invoice } from '../../invoice/invoice.ts';
 import type { InvoiceChange } from '../../invoice/invoiceChange.ts';
 import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
-import type { RunCounts } from '../../runs/job.ts';
 import { type BulkInvoiceFilter, isAskedFor, listFilter } from './bulkRequest.ts';
 
 /** Invoices of one shard that are changed together. */

@@ -4,13 +4,14 @@
  * goes on where it was, with exact counts. Doing a piece twice changes nothing: an invoice names the run that has retried
  * it, a message the run that has redriven it, and what was discarded is gone.
  */
+
+import type { Instance } from '@payonce/jobs/instance';
+import { defineJob, type GroupRun, Idle, type Job, type RunCounts, type RunSoFar } from '@payonce/jobs/runs';
 import { z } from 'zod';
 import type { CorrectionParts } from '../../after/corrections.ts';
 import { amountCounts } from '../../invoice/amountCounts.ts';
 import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
 import { jobNames } from '../../platform/azureNames.ts';
-import type { Instance } from '../../platform/instance.ts';
-import { defineJob, type GroupRun, Idle, type Job, type RunCounts, type RunSoFar } from '../../runs/job.ts';
 import { intend, type Recording } from '../audit.ts';
 import { canRetry, type InvoicePiece, invoicePieces, retryPiece, voidPiece } from './bulkInvoices.ts';
 import { type MessageParts, type MessagePiece, messagePieces, movePiece } from './bulkMessages.ts';

@@ -1,6 +1,6 @@
+import type { OutboxStore } from '@payonce/jobs/outbox';
+import { Idle, type RunCounts } from '@payonce/jobs/runs';
 import pLimit from 'p-limit';
-import type { OutboxStore } from '../../outbox/outboxStore.ts';
-import { Idle, type RunCounts } from '../../runs/job.ts';
 import { type DeadLetterSource, deadLettersOf, matchesLetter } from '../deadLetters.ts';
 import type { OnBehalf } from './bulkInvoices.ts';
 import type { MessageFilter } from './bulkRequest.ts';

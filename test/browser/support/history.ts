@@ -1,6 +1,6 @@
+import type { RunRecord } from '../../../packages/jobs/src/runs/runRecord.ts';
 import type { Invoice } from '../../../src/invoice/invoice.ts';
 import { shardOf } from '../../../src/invoice/shard.ts';
-import type { RunRecord } from '../../../src/runs/runRecord.ts';
 import { anInvoice } from '../../support/anInvoice.ts';
 import { seededRandom } from '../../support/seededRandom.ts';
 

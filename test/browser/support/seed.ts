@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceBusClient } from '@azure/service-bus';
-import { createLocks, jobLockKey } from '../../../src/locking/index.ts';
-import { blobLockStore } from '../../../src/locking/stores/blob/blobLockStore.ts';
+import { blobLockStore } from '../../../packages/leases/src/blobLockStore.ts';
+import { createLocks, jobLockKey } from '../../../packages/leases/src/index.ts';
 import { blobContainers, queues, serviceBusQueues } from '../../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../../src/platform/cosmosContainers.ts';
 import type { DashboardStack } from './dashboardStack.ts';

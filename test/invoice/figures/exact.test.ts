@@ -1,12 +1,12 @@
 /** The figures are those of the invoices, whatever happens at once and whichever answers are lost. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { leapingClock } from '../../../packages/leases/src/testing/leapingClock.ts';
 import type { Invoice, InvoiceContent } from '../../../src/invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy, ifUnchanged } from '../../../src/invoice/invoiceChange.ts';
 import { reversalsOf } from '../../../src/invoice/reversals.ts';
 import { shardOf } from '../../../src/invoice/shard.ts';
 import type { SettledItem } from '../../../src/invoice/store/invoiceStore.ts';
-import { leapingClock } from '../../../src/testing/leapingClock.ts';
 import { memoryDocuments, type TransactionFault } from '../../memory/memoryDocuments.ts';
 import { memoryFigureReads } from '../../memory/memoryFigureReads.ts';
 import { memoryInvoiceStore } from '../../memory/memoryInvoiceStore.ts';

@@ -1,6 +1,6 @@
 /** Figures that are wrong are put right when somebody asks. */
 import { expect, onTestFinished, test } from 'vitest';
-import { cosmosDocuments } from '../../../src/documents/cosmosDocuments.ts';
+import { cosmosDocuments } from '../../../packages/jobs/src/documents/cosmosDocuments.ts';
 import { dayId, standingId, standingSchema } from '../../../src/invoice/figures/counters.ts';
 import { recountShard } from '../../../src/invoice/figures/invoiceFigures.ts';
 import { cosmosFigureReads } from '../../../src/invoice/store/cosmosInvoiceReads.ts';

@@ -2,12 +2,12 @@
 
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { cosmosOutboxStore } from '../../../packages/jobs/src/outbox/cosmosOutboxStore.ts';
+import type { OutboxStore } from '../../../packages/jobs/src/outbox/outboxStore.ts';
 import { shardNames } from '../../../src/invoice/shard.ts';
 import { cosmosFigureReads } from '../../../src/invoice/store/cosmosInvoiceReads.ts';
 import { cosmosInvoiceStore } from '../../../src/invoice/store/cosmosInvoiceStore.ts';
 import type { InvoiceStore } from '../../../src/invoice/store/invoiceStore.ts';
-import { cosmosOutboxStore } from '../../../src/outbox/cosmosOutboxStore.ts';
-import type { OutboxStore } from '../../../src/outbox/outboxStore.ts';
 import { payonceCosmos } from '../../support/payonceCosmos.ts';
 import { virtualClock } from '../../support/virtualClock.ts';
 import { expectExact } from './figuresWorld.ts';

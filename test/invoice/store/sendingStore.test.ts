@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { ClaimRequest, InvoiceStore, Writes } from '../../../src/invoice/store/invoiceStore.ts';
-import { sendingStore } from '../../../src/invoice/store/invoiceWrites.ts';
 import {
   type DispatchDecision,
   newOutboxMessage,
   type OutboxMessage,
-} from '../../../src/outbox/outboxMessage.ts';
+} from '../../../packages/jobs/src/outbox/outboxMessage.ts';
+import type { ClaimRequest, InvoiceStore, Writes } from '../../../src/invoice/store/invoiceStore.ts';
+import { sendingStore } from '../../../src/invoice/store/invoiceWrites.ts';
 import { anInvoice } from '../../support/anInvoice.ts';
 
 const message = (id: string, notBefore?: number) =>

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { NoClearAnswer, StoreAway } from '../../../src/documents/documentStore.ts';
+import { NoClearAnswer, StoreAway } from '../../../packages/jobs/src/documents/documentStore.ts';
+import { leapingClock } from '../../../packages/leases/src/testing/leapingClock.ts';
 import type { Invoice } from '../../../src/invoice/invoice.ts';
 import type { ToStart } from '../../../src/invoice/invoiceChange.ts';
 import { startWrites } from '../../../src/invoice/store/invoiceWrites.ts';
-import { leapingClock } from '../../../src/testing/leapingClock.ts';
 import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
 import { aClaimedInvoice } from '../../support/anInvoice.ts';
 

@@ -7,7 +7,7 @@
  * Whatever code does is a reaction to an event of its machine: a timer, an answer, a message. A dead machine gets none, so its
  * code stays at the `await` that it had reached, as after SIGKILL. A stalled one gets them all when it goes on.
  */
-import type { Clock } from '../../../src/platform/clock.ts';
+import type { Clock } from '../../../packages/leases/src/clock.ts';
 import type { Event, EventQueue } from './eventQueue.ts';
 
 /** Simulated time, and whose code runs. */

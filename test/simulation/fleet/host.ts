@@ -2,9 +2,10 @@
  * A Functions host with one instance of the app. It runs functions side by side, keeps the locks of their messages, and ends
  * the process if one takes longer than ten minutes.
  */
+
+import { functionTimeoutMs } from '../../../packages/jobs/src/stopping.ts';
+import type { Attributes, Telemetry } from '../../../packages/leases/src/telemetry.ts';
 import { type App, createApp } from '../../../src/app.ts';
-import { functionTimeoutMs } from '../../../src/platform/stopping.ts';
-import type { Attributes, Telemetry } from '../../../src/platform/telemetry.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { Network } from '../engine/network.ts';

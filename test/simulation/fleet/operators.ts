@@ -1,7 +1,8 @@
 /** People who press buttons at bad moments: calls of the app's own ops API. */
+
+import type { Orchestrations } from '../../../packages/jobs/src/runs/manualRun.ts';
 import type { InvoiceStatus } from '../../../src/invoice/invoiceStatus.ts';
 import type { OpsRequest } from '../../../src/ops/requests.ts';
-import type { Orchestrations } from '../../../src/runs/manualRun.ts';
 import type { OperatorAction } from '../plan/faults.ts';
 import type { World } from '../world/world.ts';
 import type { Host } from './host.ts';

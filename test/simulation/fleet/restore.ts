@@ -1,7 +1,8 @@
 /** People who put the database back to an earlier time, and then do what docs/deploy.md says. */
+
+import { systemClock } from '../../../packages/leases/src/clock.ts';
 import { changesLost } from '../../../scripts/changesLost.ts';
 import { settleRestored } from '../../../scripts/settleRestored.ts';
-import { systemClock } from '../../../src/platform/clock.ts';
 import { memoryInvoiceStore } from '../../memory/memoryInvoiceStore.ts';
 import { withoutTimers } from '../engine/globals.ts';
 import { stripeView } from '../world/stripeView.ts';

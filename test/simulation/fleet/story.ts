@@ -1,8 +1,8 @@
 /** One schedule from its import to its end. */
 
+import type { OutboxEntry } from '../../../packages/jobs/src/outbox/outboxMessage.ts';
 import type { InvoiceStatus } from '../../../src/invoice/invoiceStatus.ts';
 import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
-import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { checkAlerts, checkEnd, checkWaysOut, type EndState } from '../invariants/end.ts';
 import type { InvoiceDocument } from '../invariants/steps.ts';

@@ -2,11 +2,11 @@
  * Checks that apply whenever a machine calls the provider, or reports work as done. A machine is judged by
  * what it can know.
  */
-import { NoClearAnswer } from '../../../src/documents/documentStore.ts';
-import { workItemLockKey } from '../../../src/locking/index.ts';
-import { inForce, type PauseOrder, pausedWithinMs } from '../../../src/pacing/pause.ts';
+import { NoClearAnswer } from '../../../packages/jobs/src/documents/documentStore.ts';
+import { inForce, type PauseOrder, pausedWithinMs } from '../../../packages/jobs/src/rate/pause.ts';
+import type { WorkItem } from '../../../packages/jobs/src/workItems/workItem.ts';
+import { workItemLockKey } from '../../../packages/leases/src/index.ts';
 import { messageLockMs } from '../../../src/paying/executePayments.ts';
-import type { WorkItem } from '../../../src/workItems/workItem.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';
 import type { Machine } from '../engine/machine.ts';
 import { type Activity, activity } from '../fleet/activity.ts';

@@ -1,12 +1,12 @@
+import type { OutboxEntry } from '../../../packages/jobs/src/outbox/outboxMessage.ts';
+import { asShown } from '../../../packages/jobs/src/runs/runStore.ts';
+import { itemsOf, type WorkItem, workItemSchema } from '../../../packages/jobs/src/workItems/workItem.ts';
 import { receiptName } from '../../../src/after/receipts.ts';
 import { refundStageName } from '../../../src/after/record.ts';
 import { invoiceStatuses } from '../../../src/invoice/invoiceStatus.ts';
 import type { Reversals } from '../../../src/invoice/reversals.ts';
 import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
-import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
 import { metricPrefix } from '../../../src/platform/appMetrics.ts';
-import { asShown } from '../../../src/runs/runStore.ts';
-import { itemsOf, type WorkItem, workItemSchema } from '../../../src/workItems/workItem.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';
 import { holdsMoney, isGoneOrGoing, type LedgerPayment, mayHoldMoney, whoseIs } from '../world/ledger.ts';

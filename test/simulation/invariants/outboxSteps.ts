@@ -1,5 +1,5 @@
-/** Checks at every write of an outbox message (src/outbox/outboxMessage.ts has its states). */
-import type { OutboxEntry, OutboxStatus } from '../../../src/outbox/outboxMessage.ts';
+/** Checks at every write of an outbox message (packages/jobs/src/outbox/outboxMessage.ts has its states). */
+import type { OutboxEntry, OutboxStatus } from '../../../packages/jobs/src/outbox/outboxMessage.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import type { Report } from './violation.ts';
 

@@ -3,7 +3,7 @@
  * apart, looked up, and parked in the end. So a delivery gives back what it has not called, unless its process dies first or
  * the store gives no answer.
  */
-import type { Operation, Patch } from '../../../src/documents/documentStore.ts';
+import type { Operation, Patch } from '../../../packages/jobs/src/documents/documentStore.ts';
 import { type Activity, activity } from '../fleet/activity.ts';
 import type { InvoiceDocument } from './steps.ts';
 import type { Report } from './violation.ts';

@@ -1,6 +1,6 @@
 /** Checks at every step: each write, each transaction that is sent, each charge. */
 
-import { isSystemId } from '../../../src/documents/storedDocuments.ts';
+import { isSystemId } from '../../../packages/jobs/src/documents/storedDocuments.ts';
 import type { InvoiceStatus } from '../../../src/invoice/invoiceStatus.ts';
 import type { Reversals } from '../../../src/invoice/reversals.ts';
 import { deploymentPartition } from '../../../src/invoice/shard.ts';

@@ -55,7 +55,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'reverted: a put-off work item is sent again once',
     edits: [
       {
-        file: 'src/workItems/processWorkItem.ts',
+        file: 'packages/jobs/src/workItems/processWorkItem.ts',
         from: 'sendOnce(parts.sendAgain, clock)',
         to: 'parts.sendAgain',
       },
@@ -65,7 +65,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'reverted: a process that was frozen does not trust what it has sent',
     edits: [
       {
-        file: 'src/workItems/sendOnce.ts',
+        file: 'packages/jobs/src/workItems/sendOnce.ts',
         from: ' && Math.abs(differMs) < clocksDifferMs',
         to: '',
       },
@@ -74,15 +74,19 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'reverted: a queue may show a message a second early',
     edits: [
-      { file: 'src/workItems/sendOnce.ts', from: 'delayMs - earlyMs', to: 'delayMs' },
-      { file: 'src/outbox/storageQueueDestination.ts', from: 'Math.ceil(delayMs', to: 'Math.round(delayMs' },
+      { file: 'packages/jobs/src/workItems/sendOnce.ts', from: 'delayMs - earlyMs', to: 'delayMs' },
+      {
+        file: 'packages/jobs/src/outbox/storageQueueDestination.ts',
+        from: 'Math.ceil(delayMs',
+        to: 'Math.round(delayMs',
+      },
     ],
   },
   {
     name: 'as it was: ten failed dispatches park a message, however long its destination is away (O2)',
     edits: [
       {
-        file: 'src/outbox/outboxMessage.ts',
+        file: 'packages/jobs/src/outbox/outboxMessage.ts',
         from: "if (result.kind === 'refused') return",
         to: "if (result.kind === 'refused' || attempts >= 10) return",
       },
@@ -150,9 +154,13 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'how old a look at the pause is, by the wall clock',
     edits: [
-      { file: 'src/pacing/pause.ts', from: ': clock.monotonic() - seen.at;', to: ': clock.now() - seen.at;' },
       {
-        file: 'src/pacing/pause.ts',
+        file: 'packages/jobs/src/rate/pause.ts',
+        from: ': clock.monotonic() - seen.at;',
+        to: ': clock.now() - seen.at;',
+      },
+      {
+        file: 'packages/jobs/src/rate/pause.ts',
         from: 'const at = clock.monotonic();\n    try {',
         to: 'const at = clock.now();\n    try {',
       },
@@ -202,7 +210,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'a process that was frozen for less than 110 s trusts what it has sent',
     edits: [
       {
-        file: 'src/workItems/sendOnce.ts',
+        file: 'packages/jobs/src/workItems/sendOnce.ts',
         from: 'const clocksDifferMs = 1_000;',
         to: 'const clocksDifferMs = 110_000;',
       },

@@ -1,4 +1,4 @@
-import type { Operation } from '../../../src/documents/documentStore.ts';
+import type { Operation } from '../../../packages/jobs/src/documents/documentStore.ts';
 import type { MemoryDocuments } from '../../memory/memoryDocuments.ts';
 
 /**

@@ -1,21 +1,21 @@
 /** The world as one machine reaches it: the app's own ports, each call of which travels over the network. */
 
 import { RestError } from '@azure/storage-queue';
-import type { Cloud } from '../../../src/cloud.ts';
-import { StoreAway } from '../../../src/documents/documentStore.ts';
-import { shardsCheck } from '../../../src/invoice/shard.ts';
-import { serviceBusDestination } from '../../../src/outbox/serviceBusDestination.ts';
+import { StoreAway } from '../../../packages/jobs/src/documents/documentStore.ts';
+import { serviceBusDestination } from '../../../packages/jobs/src/outbox/serviceBusDestination.ts';
 import {
   type QueueSender,
   sendToQueue,
   storageQueueDestination,
-} from '../../../src/outbox/storageQueueDestination.ts';
+} from '../../../packages/jobs/src/outbox/storageQueueDestination.ts';
+import { type WorkItem, workItemMessages } from '../../../packages/jobs/src/workItems/workItem.ts';
+import type { Cloud } from '../../../src/cloud.ts';
+import { shardsCheck } from '../../../src/invoice/shard.ts';
 import { accountRecord } from '../../../src/paying/accountCheck.ts';
 import type { LockRenewal } from '../../../src/paying/executePayments.ts';
 import { queues as queueNames, serviceBusQueues } from '../../../src/platform/azureNames.ts';
 import { idOfNext } from '../../../src/platform/serviceBusHeldMessages.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
-import { type WorkItem, workItemMessages } from '../../../src/workItems/workItem.ts';
 import { memoryArchiveBlobs, memoryArchiveStore } from '../../memory/memoryArchive.ts';
 import type { MemoryDocuments } from '../../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../../memory/memoryInvoiceStore.ts';

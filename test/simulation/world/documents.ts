@@ -1,5 +1,5 @@
 /** The store of documents as one machine reaches it. */
-import { type Operation, StoreAway } from '../../../src/documents/documentStore.ts';
+import { type Operation, StoreAway } from '../../../packages/jobs/src/documents/documentStore.ts';
 import type { MemoryDocuments, StoredDocument } from '../../memory/memoryDocuments.ts';
 import type { Machine } from '../engine/machine.ts';
 import { CallFailed, type Network } from '../engine/network.ts';

@@ -3,12 +3,12 @@
  * once here instead of being replayed. An activity whose host dies is handed out again after its visibility time-out.
  */
 import type { OrchestrationContext } from 'durable-functions';
-import type { Orchestrations } from '../../../src/runs/manualRun.ts';
+import type { Orchestrations } from '../../../packages/jobs/src/runs/manualRun.ts';
 import {
   type endRunActivity,
   orchestrateRun,
   type runGroupActivity,
-} from '../../../src/runs/orchestrateRun.ts';
+} from '../../../packages/jobs/src/runs/orchestrateRun.ts';
 import type { Timeline } from '../engine/machine.ts';
 
 interface Task {

@@ -1,7 +1,7 @@
 /** The store of locks as one machine reaches it. It notes for how long the machine may trust each lease. */
-import type { LockStore } from '../../../src/locking/index.ts';
-import { leaseTiming, trustedUntil } from '../../../src/locking/timing.ts';
-import type { MemoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
+import type { LockStore } from '../../../packages/leases/src/index.ts';
+import type { MemoryLockStore } from '../../../packages/leases/src/testing/memoryLockStore.ts';
+import { leaseTiming, trustedUntil } from '../../../packages/leases/src/timing.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { Network } from '../engine/network.ts';
 

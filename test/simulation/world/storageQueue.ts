@@ -1,5 +1,5 @@
 /** A storage queue: visibility time-outs, no order, no detection of duplicates. The host deletes what its function has done. */
-import { itemsOf, type WorkItem, workItemSchema } from '../../../src/workItems/workItem.ts';
+import { itemsOf, type WorkItem, workItemSchema } from '../../../packages/jobs/src/workItems/workItem.ts';
 import type { Timeline } from '../engine/machine.ts';
 
 export interface QueuedMessage {

@@ -2,11 +2,12 @@
  * Contents of the containers beside the invoices: runs, failures and poison records, the audit, the event
  * cursor.
  */
+
+import type { RunRecord } from '../../../packages/jobs/src/runs/runRecord.ts';
+import type { RunStore } from '../../../packages/jobs/src/runs/runStore.ts';
+import type { PoisonItem, PoisonStore } from '../../../packages/jobs/src/workItems/poison.ts';
 import type { EventCursor } from '../../../src/after/readEventList.ts';
 import type { AuditEntry, AuditTrail } from '../../../src/ops/audit.ts';
-import type { RunRecord } from '../../../src/runs/runRecord.ts';
-import type { RunStore } from '../../../src/runs/runStore.ts';
-import type { PoisonItem, PoisonStore } from '../../../src/workItems/poison.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';
 
 export interface MemoryRuns extends RunStore {

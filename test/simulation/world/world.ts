@@ -1,8 +1,8 @@
 /** Everything outside the processes, in memory: what instances share, and what the invariants look at. */
-import type { PauseOrder, PauseStore } from '../../../src/pacing/pause.ts';
-import type { Attributes } from '../../../src/platform/telemetry.ts';
-import { memoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
-import type { Effects, WorkItem } from '../../../src/workItems/workItem.ts';
+import type { PauseOrder, PauseStore } from '../../../packages/jobs/src/rate/pause.ts';
+import type { Effects, WorkItem } from '../../../packages/jobs/src/workItems/workItem.ts';
+import type { Attributes } from '../../../packages/leases/src/telemetry.ts';
+import { memoryLockStore } from '../../../packages/leases/src/testing/memoryLockStore.ts';
 import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
 import { effectKey, memoryEffects } from '../../memory/memoryEffects.ts';
 import { memoryImportRecords } from '../../memory/memoryImportRecords.ts';

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
-import { emulatorKey } from '../../../local/cosmos/index.ts';
-import { freePorts } from '../../../local/freePorts.ts';
 import { provisionCosmos } from '../../../local/provision.ts';
+import { emulatorKey } from '../../../packages/local-azure/src/cosmos/index.ts';
+import { freePorts } from '../../../packages/local-azure/src/freePorts.ts';
 import { type ServerProcess, startServer } from './serverProcess.ts';
 
-const program = fileURLToPath(new URL('../../../local/cosmos/main.ts', import.meta.url));
+const program = fileURLToPath(new URL('../../../packages/local-azure/src/cosmos/main.ts', import.meta.url));
 
 export interface CosmosProcess extends ServerProcess {
   port: number;

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePorts } from '../../../local/freePorts.ts';
+import { freePorts } from '../../../packages/local-azure/src/freePorts.ts';
 import { queuesFile } from '../lockSessions.ts';
 import { type ServerProcess, startServer } from './serverProcess.ts';
 
-const program = fileURLToPath(new URL('../../../local/serviceBus/main.ts', import.meta.url));
+const program = fileURLToPath(
+  new URL('../../../packages/local-azure/src/serviceBus/main.ts', import.meta.url),
+);
 
 export interface ServiceBusProcess extends ServerProcess {
   port: number;

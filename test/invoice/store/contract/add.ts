@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { newOutboxMessage } from '../../../../packages/jobs/src/outbox/outboxMessage.ts';
 import { shardOf } from '../../../../src/invoice/shard.ts';
-import { newOutboxMessage } from '../../../../src/outbox/outboxMessage.ts';
 import { addAll } from '../../../support/importing.ts';
 import { contentsOf, type InvoiceContract, iso, lostAnswers, shard, tries } from './world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fenceId } from '../../../../src/locking/fence.ts';
+import { fenceId } from '../../../../packages/jobs/src/claims/fence.ts';
 import { anInvoice } from '../../../support/anInvoice.ts';
 import { claimPlan, fence, type InvoiceContract, idsOf, iso, lostAnswers, shard, tries } from './world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatVersion } from '../../../../src/documents/storedDocuments.ts';
+import { formatVersion } from '../../../../packages/jobs/src/documents/storedDocuments.ts';
 import type { Invoice } from '../../../../src/invoice/invoice.ts';
 import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
 import { type InvoiceContract, idsOf, iso, shard } from './world.ts';

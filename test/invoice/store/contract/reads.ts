@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { continuationAt } from '../../../../src/documents/pages.ts';
-import { formatVersion } from '../../../../src/documents/storedDocuments.ts';
+import { newFence } from '../../../../packages/jobs/src/claims/fence.ts';
+import { continuationAt } from '../../../../packages/jobs/src/documents/pages.ts';
+import { formatVersion } from '../../../../packages/jobs/src/documents/storedDocuments.ts';
+import { newOutboxMessage } from '../../../../packages/jobs/src/outbox/outboxMessage.ts';
 import { reversalsOf } from '../../../../src/invoice/reversals.ts';
 import type { InvoiceFilter, InvoiceStore } from '../../../../src/invoice/store/invoiceStore.ts';
-import { newFence } from '../../../../src/locking/fence.ts';
-import { newOutboxMessage } from '../../../../src/outbox/outboxMessage.ts';
 import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
 import { addAll } from '../../../support/importing.ts';
 import { contentsOf, type InvoiceContract, idsOf, iso, shard } from './world.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { formatVersion } from '../../../../src/documents/storedDocuments.ts';
+import { formatVersion } from '../../../../packages/jobs/src/documents/storedDocuments.ts';
+import { newOutboxMessage } from '../../../../packages/jobs/src/outbox/outboxMessage.ts';
 import type { UpdateRequest } from '../../../../src/invoice/store/invoiceStore.ts';
-import { newOutboxMessage } from '../../../../src/outbox/outboxMessage.ts';
 import { type InvoiceContract, lostAnswers, shard, tries } from './world.ts';
 
 /** Changing one invoice. */

@@ -1,7 +1,11 @@
 import { expect } from 'vitest';
-import type { Patch } from '../../../../src/documents/documentStore.ts';
-import type { Unreadable } from '../../../../src/documents/storedDocuments.ts';
-import { patience } from '../../../../src/documents/writeUntilClear.ts';
+import { newFence } from '../../../../packages/jobs/src/claims/fence.ts';
+import type { Patch } from '../../../../packages/jobs/src/documents/documentStore.ts';
+import type { Unreadable } from '../../../../packages/jobs/src/documents/storedDocuments.ts';
+import { patience } from '../../../../packages/jobs/src/documents/writeUntilClear.ts';
+import { newOutboxMessage } from '../../../../packages/jobs/src/outbox/outboxMessage.ts';
+import type { Deviation, LostAnswer } from '../../../../packages/jobs/src/testing/documents/subject.ts';
+import { leapingClock } from '../../../../packages/leases/src/testing/leapingClock.ts';
 import { newStanding } from '../../../../src/invoice/figures/counters.ts';
 import type { Invoice, InvoiceContent } from '../../../../src/invoice/invoice.ts';
 import { ifClaimedBy, ifUnchanged, type ToStart } from '../../../../src/invoice/invoiceChange.ts';
@@ -13,10 +17,6 @@ import type {
   Started,
   Writes,
 } from '../../../../src/invoice/store/invoiceStore.ts';
-import { newFence } from '../../../../src/locking/fence.ts';
-import { newOutboxMessage } from '../../../../src/outbox/outboxMessage.ts';
-import type { Deviation, LostAnswer } from '../../../../src/testing/documents/subject.ts';
-import { leapingClock } from '../../../../src/testing/leapingClock.ts';
 import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
 import { deviates } from '../../../support/officialEmulators.ts';
 import { putCounted } from '../../../support/putCounted.ts';

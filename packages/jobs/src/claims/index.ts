@@ -1,0 +1,16 @@
+/**
+ * Documents that one process claims for itself, many in one transaction, which refuses a holder whose lease has passed to
+ * another.
+ */
+export {
+  type ClaimedDocuments,
+  type ClaimWrite,
+  claimDocuments,
+  type Fence,
+  FencedOut,
+  fenceCheck,
+  fenceId,
+  highestFence,
+  newFence,
+  type ReadDocument,
+} from './fence.ts';

@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import { partMetric, type Telemetry } from '@payonce/leases/telemetry';
+import { z } from 'zod';
+
+/** A stored document that does not have the shape it should. */
+export interface Unreadable {
+  type: string;
+  id: string;
+  /** Its fault, in one line. */
+  problem: string;
+}
+
+export type OnUnreadable = (found: Unreadable) => void;
+
+/**
+ * The version of the documents and messages that this release writes, and the newest that it understands; what has none is
+ * version 1. A release that changes what a document or message means raises it. During a rolling deployment an older
+ * process leaves what is newer alone: it is not broken, and a newer process handles it.
+ */
+export const formatVersion: number = 1;
+
+/** Delay before a message of a newer release is retried (ms): by then a newer process may be there to take it. */
+export const putOffMs = 30_000;
+
+/** True for what a newer release wrote. */
+export function isNewer(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('version' in value)) return false;
+  return typeof value.version === 'number' && value.version > formatVersion;
+}
+
+/** A document or message of a newer release: for the processes that already run that release. */
+export class NewerVersion extends Error {
+  override readonly name = 'NewerVersion';
+
+  constructor(what: string) {
+    super(`${what} was written by a newer release: expected version ${formatVersion} or older`);
+  }
+}
+
+/**
+ * The documents that have the right shape. The others are passed over, because one of them must not hold up the rest:
+ * documents of a newer release silently, broken ones with a report.
+ */
+export function readableDocuments<T>(
+  documents: readonly unknown[],
+  schema: z.ZodType<T>,
+  type: string,
+  onUnreadable: OnUnreadable = () => {},
+): T[] {
+  return documents.flatMap((document) => {
+    if (isNewer(document)) return [];
+    const { success, data, error } = schema.safeParse(document);
+    if (success) return [data];
+    const [issue] = error.issues;
+    const problem = issue === undefined ? error.message : `${issue.path.join('.')}: ${issue.message}`;
+    onUnreadable({ type, id: idOf(document), problem });
+    return [];
+  });
+}
+
+/** One document that has to have the right shape. @throws {NewerVersion} and what the schema throws */
+export function readableDocument<T>(document: unknown, schema: z.ZodType<T>, type: string): T {
+  if (isNewer(document)) throw new NewerVersion(`${type} "${idOf(document)}"`);
+  return schema.parse(document);
+}
+
+/**
+ * An object schema that keeps the fields it does not know, so that an older process which writes the object back does not
+ * drop what a newer release added. Its type has the known fields only.
+ */
+export function tolerantObject<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape> {
+  return z.looseObject(shape);
+}
+
+/** Counts each time that a document is passed over, so that an alert stays up; logs each document once. */
+export function unreadableReport({
+  telemetry,
+  log,
+}: {
+  telemetry: Telemetry;
+  log: (message: string) => void;
+}): OnUnreadable {
+  const logged = new Set<string>();
+  return ({ type, id, problem }) => {
+    telemetry.count(partMetric.documentUnreadable, { type });
+    const name = `${type} "${id}"`;
+    if (logged.has(name)) return;
+    logged.add(name);
+    log(`${name} cannot be read and is passed over: ${problem}`);
+  };
+}
+
+function idOf(document: unknown): string {
+  return typeof document === 'object' && document !== null && 'id' in document ? String(document.id) : '';
+}
+
+/**
+ * The id of a document of our own that is stored beside what others name: no import takes an id that begins with a colon, so
+ * none is ever in the way. `name`: without the characters / \\ ? and #, which Cosmos DB refuses in an id.
+ */
+export function systemId(name: string): string {
+  return `:${name}`;
+}
+
+/** The id of one write, which its outbox message gets. */
+export function newWriteId(): string {
+  return systemId(randomUUID());
+}
+
+export function isSystemId(id: string): boolean {
+  return id.startsWith(':');
+}

@@ -1,0 +1,172 @@
+import {
+  type Context,
+  context,
+  createContextKey,
+  type Link,
+  type Meter,
+  type Tracer as OpenTelemetryTracer,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
+import type { Attributes, Telemetry } from '@payonce/leases/telemetry';
+import type { Conclude, SpanEnd, Tracer } from './tracing.ts';
+import { formatTraceparent, parseTraceparent } from './tracing.ts';
+
+export { registerTracer } from './tracing.ts';
+
+/**
+ * Reports to a meter of OpenTelemetry. `prefix` goes before every name: with `shop.`, `lease.lost` becomes
+ * `shop.lease.lost`. Get the meter after the provider is registered: an earlier one discards everything.
+ */
+export function openTelemetryMetrics(meter: Meter, prefix = ''): Telemetry {
+  const counters = new Map<string, ReturnType<Meter['createCounter']>>();
+  const histograms = new Map<string, ReturnType<Meter['createHistogram']>>();
+  return {
+    count(name, attributes, by = 1) {
+      const counter = counters.get(name) ?? meter.createCounter(`${prefix}${name}`);
+      counters.set(name, counter);
+      counter.add(by, attributes);
+    },
+    record(name, value, attributes) {
+      const histogram = histograms.get(name) ?? meter.createHistogram(`${prefix}${name}`);
+      histograms.set(name, histogram);
+      histogram.record(value, attributes);
+    },
+  };
+}
+
+/** Notes about work that has no span, in case it fails. */
+interface Notes {
+  /** The span that is active instead: whatever is noted while another one is active belongs to that one. */
+  place: Span;
+  attributes: Attributes;
+}
+
+const notesKey = createContextKey('payonce notes');
+
+/** True if work in a trace gets a span, by the id of the trace and the attributes that the span would begin with. */
+export type WantsSpan = (traceId: string, attributes: Attributes) => boolean;
+
+/**
+ * Reports spans to a tracer of OpenTelemetry: `registerTracer(openTelemetryTracer(trace.getTracer('shop')))`. The process
+ * needs a context manager of OpenTelemetry, or no span knows its parent.
+ *
+ * Work that `wants` declines has no span while it lasts: what it does belongs to the span around it, and what it calls is told
+ * that the trace is not sampled. If it fails, it gets a span after all, made late. A sampler decides before the work and could
+ * only keep failures by recording everything, which costs more (docs/decisions/tracing.md). `wants` is not asked about the first
+ * span of a trace.
+ */
+export function openTelemetryTracer(tracer: OpenTelemetryTracer, wants: WantsSpan = () => true): Tracer {
+  return {
+    span(name, { kind, attributes = {}, parent, links = [] }, work, conclude) {
+      const { within, around, host } = placeOf(parent);
+      const begin = (known: Attributes, startTime?: number) => {
+        const others = [...links.flatMap((one) => remote(one) ?? []), ...host];
+        const options = {
+          kind: kind === 'producer' ? SpanKind.PRODUCER : SpanKind.INTERNAL,
+          attributes: known,
+          links: others.map((one): Link => ({ context: one })),
+          ...(startTime === undefined ? {} : { startTime }),
+        };
+        return tracer.startSpan(name, options, within);
+      };
+      if (around === undefined || wants(around.traceId, attributes)) {
+        const span = begin(attributes);
+        const result = context.with(trace.setSpan(within, span), work);
+        return untilOver(result, conclude, (end) => finish(span, end));
+      }
+      const unsampled = trace.wrapSpanContext({ ...around, isRemote: false, traceFlags: TraceFlags.NONE });
+      const notes: Notes = { place: unsampled, attributes: { ...attributes } };
+      const place = trace.setSpan(within, unsampled).setValue(notesKey, notes);
+      const startTime = Date.now();
+      return untilOver(context.with(place, work), conclude, (end) => {
+        if (end.failed === undefined) return;
+        // https://opentelemetry.io/docs/specs/semconv/registry/attributes/error/
+        finish(begin({ ...notes.attributes, 'error.type': end.failed }, startTime), end);
+      });
+    },
+    active() {
+      const span = trace.getSpan(context.active());
+      if (span === undefined) return undefined;
+      const notes = context.active().getValue(notesKey) as Notes | undefined;
+      return {
+        traceparent: traceparentOf(span.spanContext()),
+        set(added) {
+          if (notes?.place === span) Object.assign(notes.attributes, added);
+          else span.setAttributes(added);
+        },
+      };
+    },
+    continued(traceparent, fn) {
+      const from = remote(traceparent);
+      return from === undefined ? fn : context.bind(trace.setSpanContext(context.active(), from), fn);
+    },
+  };
+}
+
+/**
+ * Where a span belongs. The Functions host has a span of each invocation, which is active when the work begins. Work that
+ * carries a trace goes on with that and links to the host's span: so a trace is whole even if the host has begun one of its
+ * own, or exports few of its spans.
+ */
+function placeOf(parent: string | undefined): {
+  within: Context;
+  around: SpanContext | undefined;
+  host: SpanContext[];
+} {
+  const within = context.active();
+  const around = trace.getSpanContext(within);
+  const from = parent === undefined ? undefined : remote(parent);
+  if (from === undefined) return { within, around, host: [] };
+  return {
+    within: trace.setSpanContext(within, from),
+    around: from,
+    host: around?.isRemote === true ? [around] : [],
+  };
+}
+
+function remote(traceparent: string): SpanContext | undefined {
+  const ids = parseTraceparent(traceparent);
+  if (ids === undefined) return undefined;
+  const { traceId, spanId, sampled } = ids;
+  return {
+    traceId,
+    spanId,
+    traceFlags: sampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+    isRemote: true,
+  };
+}
+
+function traceparentOf({ traceId, spanId, traceFlags }: SpanContext): string {
+  return formatTraceparent({ traceId, spanId, sampled: (traceFlags & TraceFlags.SAMPLED) !== 0 });
+}
+
+/** Calls `over` once with what came of the work. */
+async function untilOver<T>(
+  work: Promise<T>,
+  conclude: Conclude<T> | undefined,
+  over: (end: SpanEnd) => void,
+): Promise<T> {
+  let end: SpanEnd = {};
+  try {
+    const result = await work;
+    end = conclude?.(result) ?? {};
+    return result;
+  } catch (error) {
+    // The name only: messages of errors may repeat what a caller or a provider sent.
+    end = { failed: error instanceof Error ? error.name : 'unknown' };
+    throw error;
+  } finally {
+    over(end);
+  }
+}
+
+function finish(span: Span, { attributes, failed }: SpanEnd): void {
+  if (attributes !== undefined) span.setAttributes(attributes);
+  if (failed !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failed });
+  span.end();
+}

@@ -1,0 +1,25 @@
+/**
+ * Messages that are stored in the transaction of the change that they announce, and sent afterwards, at
+ * least once. `@payonce/jobs/outbox/cosmos` keeps them beside your documents; `@payonce/jobs/outbox/service-bus` and
+ * `@payonce/jobs/outbox/storage-queue` send them, or a destination of your own does.
+ */
+export {
+  createDispatcher,
+  createSender,
+  type Dispatcher,
+  type Sender,
+  type SendMessages,
+} from './dispatcher.ts';
+export {
+  type DispatchDecision,
+  type NewOutboxMessage,
+  newOutboxMessage,
+  type OutboxEntry,
+  type OutboxMessage,
+  type OutboxStatus,
+  outboxMessageSchema,
+  outboxStatuses,
+  type SendResult,
+} from './outboxMessage.ts';
+export type { Dispatched, DueQuery, OutboxStore, RedrivenMessage } from './outboxStore.ts';
+export { oldestPendingMs, type SweepCounts, type SweepParts, sweepOutbox } from './sweepOutbox.ts';

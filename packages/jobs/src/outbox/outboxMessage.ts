@@ -1,0 +1,229 @@
+import { exponentialBackoff } from '@payonce/leases/backoff';
+import { type Clock, systemClock } from '@payonce/leases/clock';
+import { z } from 'zod';
+import { type DocumentStore, maxOperations, type Patch, StoreAway } from '../documents/documentStore.ts';
+import { formatVersion, readableDocuments } from '../documents/storedDocuments.ts';
+import { patience, writeUntilClear } from '../documents/writeUntilClear.ts';
+import { activeTrace } from '../tracing.ts';
+import type { Dispatched } from './outboxStore.ts';
+
+/**
+ * An outbox message and its states:
+ *
+ *   pending ──sent──► dispatched (expires after a week)
+ *      │  ▲
+ *      │  └── redrive (a person, through ops)
+ *      └──its destination rejects it──► parked ──discard (a person)──► dispatched, and marked as discarded
+ *
+ * A destination that is away changes nothing but `nextAttemptAt`: the message is tried again for as long as that takes.
+ *
+ * It is created in the same transaction as the change that it announces, in the same container and partition, because a
+ * Cosmos transaction covers one logical partition
+ * (https://learn.microsoft.com/azure/architecture/databases/guide/transactional-out-box-cosmos). Only the dispatcher and
+ * the sweeper move it. `nextAttemptAt` is set while there is something to do.
+ */
+
+export const outboxStatuses = ['pending', 'dispatched', 'parked'] as const;
+export type OutboxStatus = (typeof outboxStatuses)[number];
+
+export const outboxMessageSchema = z.object({
+  /** Also the id of the message on Service Bus, for duplicate detection. */
+  id: z.string(),
+  /** The partition, which it shares with what it announces. */
+  shard: z.string(),
+  type: z.literal('outboxMessage'),
+  /** Absent: 1. See documents/storedDocuments.ts. */
+  version: z.int().exactOptional(),
+  status: z.enum(outboxStatuses),
+  createdAt: z.string(),
+  /** The earliest time to send it, if that is later than its creation: ISO 8601. */
+  notBefore: z.string().exactOptional(),
+  nextAttemptAt: z.string().exactOptional(),
+  attempts: z.int(),
+  lastError: z.string().exactOptional(),
+  /** The trace in which it was created (platform/tracing.ts). */
+  traceparent: z.string().exactOptional(),
+  /** The bulk run that has redriven it last. */
+  redrivenBy: z.string().exactOptional(),
+  /** It was never sent: a person has given it up. Times are ISO 8601. */
+  discarded: z.object({ at: z.string(), by: z.string(), reason: z.string() }).exactOptional(),
+  /** Seconds after the last write until Cosmos deletes it; set only once it has been dispatched. */
+  ttl: z.int().exactOptional(),
+  /** The name of a destination of the dispatcher. */
+  destination: z.string(),
+  /** The outbox only carries it: its meaning is the destination's. */
+  body: z.json(),
+});
+export type OutboxMessage = z.infer<typeof outboxMessageSchema>;
+
+/** A message without what it carries. */
+export const outboxEntrySchema = outboxMessageSchema.omit({ body: true, ttl: true, traceparent: true });
+export type OutboxEntry = z.infer<typeof outboxEntrySchema>;
+
+export type NewOutboxMessage = Pick<OutboxMessage, 'id' | 'shard' | 'destination' | 'body'>;
+
+/** Time for which the sweeper leaves a new message to the instance that wrote it (ms), which dispatches it at once. */
+const inlineDispatchMs = 10_000;
+
+/**
+ * A new message, to be created in the transaction of the change that it announces. `now` and `notBefore` are in
+ * milliseconds; with `notBefore` the sweeper dispatches it, at that time or soon after. It carries the active trace to
+ * its receiver.
+ *
+ * `shard` is the value of the container's partition key. Unless the key is called that, too, it belongs among the content
+ * as well: what else is there is stored with the message.
+ */
+export function newOutboxMessage<Content extends NewOutboxMessage>(
+  content: Content,
+  now: number = systemClock.now(),
+  notBefore?: number,
+): Content & OutboxMessage {
+  return {
+    ...activeTrace(),
+    ...content,
+    type: 'outboxMessage',
+    version: formatVersion,
+    status: 'pending',
+    createdAt: new Date(now).toISOString(),
+    ...(notBefore === undefined ? {} : { notBefore: new Date(notBefore).toISOString() }),
+    nextAttemptAt: new Date(notBefore ?? now + inlineDispatchMs).toISOString(),
+    attempts: 0,
+  };
+}
+
+/** Time for which a message has been waiting to be sent at `now` (ms). */
+export function waitedMs({ createdAt, notBefore = createdAt }: OutboxMessage, now: number): number {
+  return Math.max(0, now - Date.parse(notBefore));
+}
+
+/** Answer of a destination about one message. */
+export type SendResult =
+  | { kind: 'sent' }
+  /** It may work later, however late; it may even have arrived. */
+  | { kind: 'failed'; error: string }
+  /** The destination rejects this very message, for example because it is too large: no later try would help. */
+  | { kind: 'refused'; error: string };
+
+/** Milliseconds: 1 s, 2 s, 4 s … 5 min. */
+const backoff = { base: 1_000, cap: 300_000 };
+/** Seconds that a dispatched message is kept for people to look at: a week. */
+export const dispatchedTtl = 7 * 24 * 3600;
+
+/** Decision on a message after a send. */
+export type DispatchDecision =
+  | { kind: 'dispatched' }
+  | { kind: 'retry'; attempts: number; at: string; error: string }
+  | { kind: 'parked'; attempts: number; error: string };
+
+/** Decides by the result of a send at `now` (milliseconds). Pure. */
+export function decideDispatch(
+  message: Pick<OutboxMessage, 'attempts'>,
+  result: SendResult,
+  now: number,
+): DispatchDecision {
+  if (result.kind === 'sent') return { kind: 'dispatched' };
+  const attempts = message.attempts + 1;
+  const { error } = result;
+  if (result.kind === 'refused') return { kind: 'parked', attempts, error };
+  return {
+    kind: 'retry',
+    attempts,
+    at: new Date(now + exponentialBackoff(attempts, backoff)).toISOString(),
+    error,
+  };
+}
+
+/**
+ * The write that a decision asks for. It holds only if nobody has recorded anything since the message was read. The message expires only once it has been dispatched.
+ */
+export function dispatchPatch(
+  { id, attempts }: Pick<OutboxMessage, 'id' | 'attempts'>,
+  decision: DispatchDecision,
+): Patch {
+  const patch: Patch = {
+    kind: 'patch',
+    id,
+    where: [
+      { path: 'status', is: '=', value: 'pending' },
+      { path: 'attempts', is: '=', value: attempts },
+    ],
+  };
+  switch (decision.kind) {
+    case 'dispatched':
+      return { ...patch, set: { status: 'dispatched', ttl: dispatchedTtl }, remove: ['nextAttemptAt'] };
+    case 'retry': {
+      const { attempts: tried, at, error } = decision;
+      return { ...patch, set: { attempts: tried, nextAttemptAt: at, lastError: error } };
+    }
+    case 'parked': {
+      const { attempts: tried, error } = decision;
+      const set = { status: 'parked', attempts: tried, lastError: error };
+      return { ...patch, set, remove: ['nextAttemptAt'] };
+    }
+  }
+}
+
+/** Records what became of messages, many to a transaction. */
+export async function markDispatched(
+  store: { documents: DocumentStore; clock: Clock },
+  dispatched: readonly Dispatched[],
+): Promise<{ unclear: number }> {
+  const marks = oneOfEach(dispatched).map(({ message, decision }) => ({
+    message,
+    patch: dispatchPatch(message, decision),
+  }));
+  const shards = [...Map.groupBy(marks, ({ message }) => message.shard)];
+  const unclear = await Promise.all(shards.map(([shard, group]) => markAll(shard, group)));
+  return { unclear: unclear.reduce((sum, count) => sum + count, 0) };
+
+  async function markAll(shard: string, group: typeof marks): Promise<number> {
+    let open = 0;
+    for (let start = 0; start < group.length; start += maxOperations) {
+      open += await markSome(shard, group.slice(start, start + maxOperations));
+    }
+    return open;
+  }
+
+  /** Messages that somebody else has marked meanwhile are dropped: they need no mark of ours. */
+  async function markSome(shard: string, items: typeof marks): Promise<number> {
+    try {
+      const written = await writeUntilClear(
+        store,
+        {
+          partition: shard,
+          items,
+          plan: (some) => some.map(({ patch }) => patch),
+          reread: async (some) => {
+            const documents = await store.documents.read(
+              shard,
+              some.map(({ message }) => message.id),
+            );
+            return readableDocuments(documents, outboxMessageSchema, 'outboxMessage');
+          },
+          keep(some, stored) {
+            const byId = new Map(stored.map((message) => [message.id, message]));
+            return some.filter(({ message: { id, attempts } }) => {
+              const now = byId.get(id);
+              return now?.status === 'pending' && now.attempts === attempts;
+            });
+          },
+        },
+        patience.brief,
+      );
+      return written.kind === 'unclear' ? written.items.length : 0;
+    } catch (error) {
+      if (error instanceof StoreAway) return items.length;
+      throw error;
+    }
+  }
+}
+
+/**
+ * A message can be in one round twice: from the instance that wrote it, and from its sweeper. In one transaction two marks
+ * of it would refuse each other, so one is left out; if one of the two was sent, that one counts.
+ */
+function oneOfEach(dispatched: readonly Dispatched[]): Dispatched[] {
+  const isSent = ({ decision }: Dispatched) => decision.kind === 'dispatched';
+  const others = dispatched.filter((one) => !isSent(one));
+  return [...new Map([...others, ...dispatched.filter(isSent)].map((one) => [one.message.id, one])).values()];
+}

@@ -1,0 +1,121 @@
+import type { Patch } from '../documents/documentStore.ts';
+import type { Page } from '../documents/pages.ts';
+import {
+  type DispatchDecision,
+  dispatchedTtl,
+  type OutboxEntry,
+  type OutboxMessage,
+  type OutboxStatus,
+} from './outboxMessage.ts';
+
+/** A message and the decision after its send. */
+export interface Dispatched {
+  message: OutboxMessage;
+  decision: DispatchDecision;
+}
+
+/** Filter of a list of messages. Absent fields do not matter. */
+export interface OutboxFilter {
+  status?: OutboxStatus;
+  destination?: string;
+  /** Part of the last error, in any case. */
+  error?: string;
+  /** Written before this time, or at this time or later: ISO 8601, UTC, with milliseconds. */
+  before?: string;
+  after?: string;
+}
+
+export type DiscardedMessage = { kind: 'discarded'; message: OutboxEntry } | Refused;
+
+export type RedrivenMessage = { kind: 'redriven'; message: OutboxEntry } | Refused;
+
+type Refused =
+  | { kind: 'notFound' }
+  /** Refused, with the marks that an earlier call left in the message, if there was one. */
+  | ({ kind: 'refused'; status: OutboxStatus } & Pick<OutboxEntry, 'redrivenBy' | 'discarded'>);
+
+export interface DueQuery {
+  now: string;
+  limit: number;
+  shard?: string;
+  except?: { shards: readonly string[]; destinations: readonly string[] };
+}
+
+/**
+ * Keeps the messages of an outbox. Messages are created elsewhere: in the transaction of
+ * the change that they announce. `packages/jobs/src/testing/outbox/outboxStoreContract.ts` says how a store behaves. All methods may reject with
+ * `StoreAway`.
+ */
+export interface OutboxStore {
+  /**
+   * Pending messages of all partitions whose next try is due at `now` (ISO 8601, UTC), longest waiting first. `more`: there
+   * may be others behind these. `shard`: of this partition only. `except`: without those of these partitions, and without
+   * those for these destinations.
+   */
+  due(query: DueQuery): Promise<{ messages: OutboxMessage[]; more: boolean }>;
+  /**
+   * Records what became of messages, as long as nobody else has recorded something since they were read. Does not wait for
+   * a store that gives no clear answer, and does not reject for its sake. Returns for how many the answer was not clear:
+   * those that are still pending are sent again.
+   */
+  mark(dispatched: readonly Dispatched[]): Promise<{ unclear: number }>;
+  /**
+   * A page of messages of all partitions. Those that wait (pending, parked) come longest waiting first; dispatched ones,
+   * and all together, newest first. @throws {BadContinuation}
+   */
+  list(query: OutboxFilter & { continuation?: string; pageSize: number }): Promise<Page<OutboxEntry>>;
+  /** Number of messages that match, over all partitions. */
+  count(filter: OutboxFilter): Promise<number>;
+  /**
+   * Puts a parked message back to pending at `at` (ISO 8601), as if it had been written then; the sweeper dispatches it.
+   * `runId`: the bulk run that does it, which the message then names.
+   * This undoes nothing that has been settled since: its receiver looks at the claims and effects as they are then. @throws {NewerVersion}
+   */
+  redrive(id: string, at: string, runId?: string): Promise<RedrivenMessage>;
+  /**
+   * Gives a parked message up for good: it counts as dispatched and expires, with `discarded` saying who decided that and
+   * why. @throws {NewerVersion}
+   */
+  discard(id: string, why: NonNullable<OutboxEntry['discarded']>): Promise<DiscardedMessage>;
+  /** Time (ISO 8601) from which the oldest pending message has been waiting, failed sends included. */
+  oldestPending(): Promise<string | undefined>;
+}
+
+/**
+ * The write that puts a parked message back to pending at `at` (ISO 8601). It has been waiting since then, not since it was
+ * written, so its age raises no alarm. `runId`: the bulk run that does it. Pure.
+ */
+export function redrivePatch(id: string, at: string, runId?: string): Patch {
+  return {
+    kind: 'patch',
+    id,
+    where: [{ path: 'status', is: '=', value: 'parked' }],
+    set: {
+      status: 'pending',
+      attempts: 0,
+      nextAttemptAt: at,
+      notBefore: at,
+      ...(runId === undefined ? {} : { redrivenBy: runId }),
+    },
+  };
+}
+
+/** The answer about a message that is not parked. Pure. */
+export function notParked({ status, redrivenBy, discarded }: OutboxEntry) {
+  return {
+    kind: 'refused' as const,
+    status,
+    ...(redrivenBy === undefined ? {} : { redrivenBy }),
+    ...(discarded === undefined ? {} : { discarded }),
+  };
+}
+
+/** The write that discards a parked message. Earlier releases see it as dispatched, and leave it alone. Pure. */
+export function discardPatch(id: string, discarded: NonNullable<OutboxEntry['discarded']>): Patch {
+  return {
+    kind: 'patch',
+    id,
+    where: [{ path: 'status', is: '=', value: 'parked' }],
+    set: { status: 'dispatched', ttl: dispatchedTtl, discarded },
+  };
+}

@@ -1,0 +1,459 @@
+import type { Clock } from '@payonce/leases/clock';
+import { errorText } from '@payonce/leases/error-text';
+import { partMetric } from '@payonce/leases/telemetry';
+import { StoreAway } from '../documents/documentStore.ts';
+import type { Instance } from '../instance.ts';
+import type { Gate, PauseWatch } from './pause.ts';
+import {
+  endOfWindow,
+  newSchedule,
+  type PaceStore,
+  type Schedule,
+  type ScheduleChange,
+  type SharedClock,
+  type Slot,
+  sharedClock,
+  slotsOf,
+  slowestShare,
+  stretchOf,
+} from './schedule.ts';
+import { type CallEnd, type CallTurns, createTurns, mix, type Place, type Turn } from './turns.ts';
+
+interface PacerPolicy {
+  /** The name of the schedule. */
+  limit: string;
+  /** Calls per second of all instances together: a ceiling, below which the pace follows what the provider takes. */
+  ceiling: number;
+}
+
+/** Hands out turns to make calls, such that all instances together keep to the rate. */
+export interface Pacer {
+  /**
+   * The turn of a call; undefined if it has none before `before` (monotonic milliseconds), calls are paused, or the process
+   * stops.
+   */
+  turn(before: number, place?: Place): Promise<Turn | undefined>;
+  /**
+   * Lets work with this many calls in when few others wait, in the order in which it was asked, so that work is begun
+   * shortly before its calls can be made. Undefined as for `turn`.
+   */
+  admit(calls: number, before: number): Promise<Admission | undefined>;
+}
+
+/** Work is let in while fewer calls wait than this process makes in this time, in milliseconds. */
+const leadMs = 2_000;
+
+/** Interval at which waits that are over are ended, and work is let in (ms). */
+const lookEveryMs = 50;
+
+export interface PacerParts {
+  store: PaceStore;
+  instance: Instance;
+  stopping?: AbortSignal;
+  /** While calls are paused, nothing gets a turn or is let in. While that is not known, everything waits. */
+  pause?: Pick<PauseWatch, 'gate'>;
+}
+
+export function createPacer(
+  { store, instance, stopping, pause: { gate } = alwaysOpen }: PacerParts,
+  policy: PacerPolicy,
+): Pacer {
+  const { clock, telemetry } = instance;
+  const { limit } = policy;
+  const shared = sharedClock(clock);
+  const turns = createTurns(
+    { clock, shared, mayGo: () => door() === 'open' },
+    {
+      onTurn: (waitedMs) => telemetry.record(partMetric.paceWaitedMs, waitedMs, { limit }),
+      onEnd(end) {
+        telemetry.count(partMetric.paceCalls, { limit, result: end.kind });
+        supply.report(end);
+      },
+    },
+  );
+  const admissions = createAdmissions(clock);
+  const supply = createSupply({ store, shared, turns, instance }, policy, {
+    waiting: () => turns.waiting + admissions.calls,
+    ahead: () => turns.waiting + admissions.calls + admissions.waitingCalls,
+    onSlots: wake,
+  });
+  let running = false;
+  let woken = Promise.withResolvers<void>();
+
+  return {
+    turn(before, place = 'inLine') {
+      if (door() === 'paused') return Promise.resolve(undefined);
+      const turn = turns.wait(before, place);
+      start();
+      return turn;
+    },
+    admit(calls, before) {
+      if (door() === 'paused') return Promise.resolve(undefined);
+      const admission = admissions.wait(calls, before);
+      letIn();
+      start();
+      return admission;
+    },
+  };
+
+  /** The one gate of all calls to the provider: a process that stops makes none, as in a pause. */
+  function door(): Gate {
+    return stopping?.aborted === true ? 'paused' : gate();
+  }
+
+  /** Runs while anything waits. */
+  function start(): void {
+    if (running) return;
+    running = true;
+    void run();
+  }
+
+  async function run(): Promise<void> {
+    let lookedAt = Number.NEGATIVE_INFINITY;
+    while (turns.waiting > 0 || admissions.waiting > 0 || admissions.calls > 0) {
+      if (door() === 'paused') {
+        turns.expire(true);
+        admissions.end();
+        if (stopping?.aborted === true) break;
+      }
+      if (clock.monotonic() - lookedAt >= lookEveryMs) {
+        lookedAt = clock.monotonic();
+        turns.expire();
+        letIn();
+      }
+      const nextMs = turns.go(supply.pace());
+      supply.reserveMore();
+      await Promise.race([clock.sleep(Math.min(nextMs ?? lookEveryMs, lookEveryMs)), woken.promise]);
+    }
+    running = false;
+  }
+
+  function wake(): void {
+    woken.resolve();
+    woken = Promise.withResolvers();
+  }
+
+  function letIn(): void {
+    admissions.go(() => {
+      if (door() !== 'open') return false;
+      const ahead = turns.waiting + admissions.calls;
+      return ahead === 0 || ahead < ((turns.rate ?? supply.pace()) * leadMs) / 1000;
+    });
+  }
+}
+
+const alwaysOpen: Pick<PauseWatch, 'gate'> = { gate: () => 'open' };
+
+/** Work that was let in: while it is open, its calls count as waiting. */
+export interface Admission extends Disposable {
+  readonly calls: number;
+}
+
+/** Work that waits to be begun until its calls can be made soon, in the order in which it came. */
+interface Admissions {
+  /** Undefined if it is not let in before `before` (monotonic milliseconds). */
+  wait(calls: number, before: number): Promise<Admission | undefined>;
+  /** Lets work in for as long as there is room. */
+  go(hasRoom: () => boolean): void;
+  /** Lets nothing more in. */
+  end(): void;
+  readonly waiting: number;
+  /** Calls of the work that waits. */
+  readonly waitingCalls: number;
+  /** Calls of the work that was let in and is open. */
+  readonly calls: number;
+}
+
+function createAdmissions(clock: Clock): Admissions {
+  let queue: { calls: number; before: number; resolve: (admission: Admission | undefined) => void }[] = [];
+  let open = 0;
+
+  return {
+    wait: (calls, before) => new Promise((resolve) => queue.push({ calls, before, resolve })),
+    go(hasRoom) {
+      const now = clock.monotonic();
+      for (const { before, resolve } of queue) if (before <= now) resolve(undefined);
+      queue = queue.filter(({ before }) => before > now);
+      while (hasRoom()) {
+        const next = queue.shift();
+        if (next === undefined) return;
+        next.resolve(letIn(next.calls));
+      }
+    },
+    end() {
+      for (const { resolve } of queue.splice(0)) resolve(undefined);
+    },
+    get waiting() {
+      return queue.length;
+    },
+    get waitingCalls() {
+      return queue.reduce((sum, { calls }) => sum + calls, 0);
+    },
+    get calls() {
+      return open;
+    },
+  };
+
+  function letIn(calls: number): Admission {
+    let counted = calls;
+    open += calls;
+    return {
+      calls,
+      [Symbol.dispose]() {
+        open -= counted;
+        counted = 0;
+      },
+    };
+  }
+}
+
+/**
+ * The slots that one process reserves for its calls, one request at a time, and what it reports with them. While the store
+ * gives no answer the process goes on alone.
+ */
+
+/** Time for which slots are reserved ahead, and least time between two reservations (ms). */
+const aheadMs = 1_000;
+const reserveEveryMs = 100;
+
+/** A store that takes longer than this to answer, in milliseconds, is silent: the process goes on at its last rate. */
+const silentMs = 1_000;
+/** Share of its last rate that it takes then: others may have got a larger share meanwhile. */
+const shareWhenSilent = 0.9;
+
+/** Weight of the newest request in the usual time of one. */
+const newestWeight = 0.2;
+
+interface Supply {
+  /** Reserves slots if those at hand do not last. */
+  reserveMore(): void;
+  /** Reports a call that has ended, with the next reservation. */
+  report(end: CallEnd): void;
+  /** Calls per second that all instances together may make now. */
+  pace(): number;
+}
+
+export function createSupply(
+  {
+    store,
+    shared,
+    turns,
+    instance,
+  }: { store: PaceStore; shared: SharedClock; turns: CallTurns; instance: Instance },
+  { limit, ceiling }: { limit: string; ceiling: number },
+  {
+    waiting,
+    ahead,
+    onSlots,
+  }: {
+    /** Calls that wait or will soon. */
+    waiting: () => number;
+    /** All calls that this process has to make, those of work that is not let in yet too. */
+    ahead: () => number;
+    /** There are new slots. */
+    onSlots: () => void;
+  },
+): Supply {
+  const { clock, telemetry } = instance;
+  let schedule: Schedule | undefined;
+  let report = emptyReport(0);
+  let reserving = false;
+  let reservedAt = Number.NEGATIVE_INFINITY;
+  let storeMs = 10;
+  let silent = false;
+  let lastShare = 0;
+
+  return {
+    reserveMore() {
+      if (!needsSlots()) return;
+      const sinceMs = clock.monotonic() - reservedAt;
+      if (reserving) {
+        if (sinceMs >= Math.max(silentMs, 3 * storeMs)) goOnAlone(`no answer within ${silentMs} ms`);
+        return;
+      }
+      if (sinceMs < reserveEveryMs) return;
+      void reserveOnce();
+    },
+    report(end) {
+      if (end.kind === 'refused' && end.holdUntil > 0) turns.dropBefore(end.holdUntil);
+      const refused = end.kind === 'refused' ? { refused: 1, holdUntil: end.holdUntil } : {};
+      report = sumOf(report, { ...emptyReport(end.epoch), answered: 1, ...refused });
+    },
+    pace,
+  };
+
+  function pace(): number {
+    return Math.min(schedule?.pace ?? ceiling, ceiling);
+  }
+
+  function wanted(): number {
+    return waiting() - turns.slots;
+  }
+
+  function needsSlots(): boolean {
+    const { lastSlot = Number.NEGATIVE_INFINITY } = turns;
+    return wanted() > 0 && lastSlot < shared.now() + aheadMs + 2 * storeMs;
+  }
+
+  async function reserveOnce(): Promise<void> {
+    reserving = true;
+    reservedAt = clock.monotonic();
+    const told = report;
+    report = emptyReport(told.epoch);
+    try {
+      const own = ahead();
+      const parts = { store, shared, limit, ceiling, storeMs, ahead: own };
+      const reserved = await reserve(parts, schedule, told, ({ pace: slotsPerSecond, next, last }) =>
+        stretchOf({
+          pace: slotsPerSecond,
+          aheadMs: next - shared.now(),
+          storeMs,
+          wanted: Math.max(1, wanted()),
+          weight: own / Math.max(1, last.ahead ?? own),
+        }),
+      );
+      storeMs = mix(storeMs, Math.min(clock.monotonic() - reservedAt, silentMs), newestWeight);
+      silent = false;
+      lastShare = turns.rate ?? lastShare;
+      schedule = reserved.schedule;
+      turns.dropBefore(schedule.holdUntil);
+      turns.add(reserved.slots);
+      reservedAt = clock.monotonic();
+      await endWindow(schedule);
+    } catch (error) {
+      report = sumOf(report, told);
+      goOnAlone(errorText(error));
+    } finally {
+      reserving = false;
+      onSlots();
+    }
+  }
+
+  async function endWindow(from: Schedule): Promise<void> {
+    const ended = endOfWindow(from, ceiling, shared.now());
+    if (ended === undefined) return;
+    const where = { epoch: from.epoch, windowSince: from.window.since };
+    const changed = await store.change(limit, { where, set: ended });
+    if (changed === undefined) return;
+    telemetry.record(partMetric.paceRate, changed.pace, { limit });
+    if (changed.epoch > from.epoch) {
+      instance.log(`the provider refuses ${limit}: the pace is cut to ${changed.pace.toFixed(1)} a second`);
+    }
+    schedule = changed;
+  }
+
+  /** Slots of its own, at a little less than this process had. */
+  function goOnAlone(why: string): void {
+    if (!silent) instance.log(`the pace of ${limit} is not shared at the moment: ${why}`);
+    silent = true;
+    telemetry.count(partMetric.paceAlone, { limit });
+    const own = Math.max(pace() * slowestShare, lastShare * shareWhenSilent);
+    const from = Math.max(shared.now(), (turns.lastSlot ?? 0) + 1000 / own);
+    const count = Math.max(0, Math.min(wanted(), Math.ceil((own * aheadMs) / 1000)));
+    turns.add(slotsOf({ pace: own, epoch: schedule?.epoch ?? 0 }, from, count));
+  }
+}
+
+/** Outcomes of calls since the last report, all of one epoch. */
+interface PaceReport {
+  epoch: number;
+  answered: number;
+  refused: number;
+  /** End of the time in which the provider wants no calls; 0 if it did not say. */
+  holdUntil: number;
+}
+
+function emptyReport(epoch: number): PaceReport {
+  return { epoch, answered: 0, refused: 0, holdUntil: 0 };
+}
+
+/** Sum of two reports. The counts of an older epoch are dropped. */
+export function sumOf(one: PaceReport, other: PaceReport): PaceReport {
+  const epoch = Math.max(one.epoch, other.epoch);
+  const current = [one, other].filter((report) => report.epoch === epoch);
+  return {
+    epoch,
+    answered: current.reduce((sum, { answered }) => sum + answered, 0),
+    refused: current.reduce((sum, { refused }) => sum + refused, 0),
+    holdUntil: Math.max(one.holdUntil, other.holdUntil),
+  };
+}
+
+interface ReserveParts {
+  store: PaceStore;
+  shared: SharedClock;
+  limit: string;
+  ceiling: number;
+  /** Usual answer time of the store (ms): slots before that would be over when they are granted. */
+  storeMs: number;
+  /** Calls that this instance has ahead of it. Default: nobody asks. */
+  ahead?: number;
+}
+
+interface Reserved {
+  slots: Slot[];
+  schedule: Schedule;
+}
+
+/** Clock skew tolerated before we catch up with another instance (ms). Requests overtake each other by less. */
+const skewMs = 100;
+
+/** Reads and changes until one is granted. Somebody else's change in between costs one round; two are rare. */
+const mostRounds = 5;
+
+/**
+ * Reserves slots for `count(schedule)` calls: one request in the usual case, in which others wait too, or nobody else was
+ * here meanwhile. The report goes along with it.
+ *
+ * @throws {StoreAway}
+ */
+export async function reserve(
+  { store, shared, limit, ceiling, storeMs, ahead }: ReserveParts,
+  known: Schedule | undefined,
+  report: PaceReport,
+  count: (schedule: Schedule) => number,
+): Promise<Reserved> {
+  let schedule = known ?? (await readOrCreate());
+  for (let round = 1; round <= mostRounds; round++) {
+    shared.catchUp(schedule.at);
+    const granted = await grant(schedule);
+    if (granted !== undefined) return granted;
+    schedule = await readOrCreate();
+  }
+  throw new StoreAway('noAnswer', undefined, `the schedule of ${limit} changed ${mostRounds} times in a row`);
+
+  async function grant(from: Schedule): Promise<Reserved | undefined> {
+    const now = shared.now();
+    const wanted = count(from);
+    const lengthMs = (wanted * 1000) / from.pace;
+    const holdUntil = Math.max(from.holdUntil, report.holdUntil);
+    const earliest = Math.max(now + storeMs, holdUntil);
+    // Reports of another epoch would blame the new pace for the old one.
+    const { answered, refused } = report.epoch === from.epoch ? report : { answered: 0, refused: 0 };
+    const told = ahead === undefined ? {} : { 'window.reserved': 1, 'window.ahead': ahead };
+    const counts = { 'window.answered': answered, 'window.refused': refused, ...told };
+    const inTurn = from.next >= earliest;
+    const change: ScheduleChange = inTurn
+      ? {
+          where: { epoch: from.epoch, nextFrom: earliest, atUntil: now + skewMs },
+          add: { ...counts, next: lengthMs },
+          set: { at: now, holdUntil },
+        }
+      : {
+          // Nobody has reserved the time until now, or it is not to be used: it is skipped.
+          where: { epoch: from.epoch, nextBefore: earliest, atUntil: now + skewMs },
+          add: counts,
+          set: { at: now, holdUntil, next: earliest + lengthMs },
+        };
+    const changed = await store.change(limit, change);
+    if (changed === undefined) return undefined;
+    return { schedule: changed, slots: slotsOf(from, changed.next - lengthMs, wanted) };
+  }
+
+  async function readOrCreate(): Promise<Schedule> {
+    const found = await store.read(limit);
+    if (found !== undefined) return found;
+    await store.create(limit, newSchedule(ceiling, shared.now()));
+    return (await store.read(limit)) ?? newSchedule(ceiling, shared.now());
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * A pause of all claims and calls, ordered by a person. It is one document that every process looks at:
+ *
+ *   none, or ended ──pause──► in force ──resume, or `until` has come──► ended
+ *                               │  ▲
+ *                               └──┘ paused again: the latest reason and end count
+ *
+ * Nobody is told. A process with something to claim or to call looks every two seconds. What it saw counts for eight
+ * seconds; then it makes no call until it has looked again, so the pause holds everywhere within ten.
+ */
+
+import type { Clock } from '@payonce/leases/clock';
+import { z } from 'zod';
+import { tolerantObject } from '../documents/storedDocuments.ts';
+
+/** Times are ISO 8601, UTC. */
+export const pauseSchema = tolerantObject({
+  reason: z.string(),
+  /** Actor that ordered it. */
+  by: z.string(),
+  at: z.string(),
+  /** When it ends by itself. Absent: when somebody resumes. */
+  until: z.string().exactOptional(),
+  /** When somebody ended it, and who. */
+  resumedAt: z.string().exactOptional(),
+  resumedBy: z.string().exactOptional(),
+});
+export type PauseOrder = z.infer<typeof pauseSchema>;
+
+/** Where the latest pause is kept. All methods may reject with `StoreAway`. */
+export interface PauseStore {
+  /** The latest, in force or not. */
+  read(): Promise<PauseOrder | undefined>;
+  /** Puts a pause in force. Of two orders, the later one counts. */
+  begin(pause: PauseOrder): Promise<void>;
+  /** Ends this pause; false if another one was ordered meanwhile, or somebody else has ended it. */
+  end(pause: Pick<PauseOrder, 'at'>, resumed: { at: string; by: string }): Promise<boolean>;
+}
+
+/** The pause that is in force at `now` (milliseconds). Pure. */
+export function inForce(pause: PauseOrder | undefined, now: number): PauseOrder | undefined {
+  if (pause === undefined || pause.resumedAt !== undefined) return undefined;
+  return pause.until !== undefined && Date.parse(pause.until) <= now ? undefined : pause;
+}
+
+/** Age from which on a look is repeated, and age from which on it no longer counts (ms). */
+const lookEveryMs = 2_000;
+const countsMs = 8_000;
+/** Delay before another look after one that failed (ms). */
+const againMs = 500;
+
+/** Within this time, in milliseconds, a pause holds everywhere. */
+export const pausedWithinMs = 10_000;
+
+export type Gate = 'open' | 'paused' | 'unknown';
+
+export interface PauseWatch {
+  /**
+   * Tells if a call may be made now, as far as this process knows. Looks again in the background, so it can be asked before
+   * every call.
+   */
+  readonly gate: () => Gate;
+  /** Looks if the last look is no longer fresh, so that the gate answers for work that is about to begin. */
+  readonly look: () => Promise<void>;
+}
+
+/** Looks at the pause for one process: only while it is asked, and one look at a time. */
+export function watchPause(store: Pick<PauseStore, 'read'>, clock: Clock): PauseWatch {
+  let seen: { pause: PauseOrder | undefined; at: number } | undefined;
+  let looking: Promise<void> | undefined;
+  let failedAt = Number.NEGATIVE_INFINITY;
+
+  return {
+    gate() {
+      if (ageMs() >= lookEveryMs) void lookAgain();
+      if (ageMs() >= countsMs) return 'unknown';
+      if (inForce(seen?.pause, clock.now()) === undefined) return 'open';
+      // It may have ended: nothing is refused before that is known.
+      return ageMs() < lookEveryMs ? 'paused' : 'unknown';
+    },
+    async look() {
+      if (ageMs() >= lookEveryMs) await lookAgain();
+    },
+  };
+
+  /** Counted from the moment the look began: what was read may have changed right after. */
+  function ageMs(): number {
+    return seen === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - seen.at;
+  }
+
+  async function lookAgain(): Promise<void> {
+    if (clock.monotonic() - failedAt < againMs) return;
+    looking ??= readOnce().finally(() => {
+      looking = undefined;
+    });
+    await looking;
+  }
+
+  async function readOnce(): Promise<void> {
+    const at = clock.monotonic();
+    try {
+      seen = { pause: await store.read(), at };
+    } catch {
+      failedAt = clock.monotonic();
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import type { Lease } from '@payonce/leases';
+
+/** Counts of a run, by name: claimed, skipped, … */
+export type RunCounts = Readonly<Record<string, number>>;
+
+/** Outcome of one piece of work. */
+export interface Processed {
+  counts: RunCounts;
+  /** Reason if this piece could not be done. The others are; the group then counts as failed. */
+  failed?: string;
+  /** Reason for the group to end here: more work would only pile up. The next run goes on. */
+  stop?: string;
+  /** Reason for which the group ends although nothing has failed: its job is on hold. The next run goes on. */
+  held?: string;
+  /** Sign that somebody else has the group's lease. */
+  lost?: string;
+}
+
+/** In place of a piece of work: there is nothing to do for `ms` milliseconds, and there may be something after that. */
+export class Idle {
+  readonly ms: number;
+
+  constructor(ms: number) {
+    this.ms = ms;
+  }
+}
+
+/** On whose behalf a group is processed. */
+export interface GroupRun {
+  runId: string;
+  group: string;
+  /** The name of the instance. */
+  instance: string;
+  /** The request, of a manual run whose job takes one. */
+  request?: unknown;
+  /** The piece was in hand when the run was cut off: it may have been done, in part or in full. */
+  again?: boolean;
+  lease: Pick<Lease, 'key' | 'fence' | 'signal' | 'assertHeld'>;
+}
+
+/** The run that a plan is for. */
+export interface RunSoFar {
+  runId: string;
+  /** The request, of a manual run whose job takes one. */
+  request?: unknown;
+  /** Counts of the group so far, before a crash or the end of an activity. */
+  counts: RunCounts;
+}
+
+/**
+ * A scheduled job, declared once; the timer and manual runs share it. Its work is split into groups, each under its own
+ * lease, so that several instances work side by side.
+ */
+export interface Job<Work = unknown> {
+  readonly name: string;
+  readonly groups: readonly string[];
+  /** Finds the work of a group, piece by piece. It reads only: a dry run uses it too, and must not be made to wait. */
+  plan(group: string, options: { dryRun: boolean; run?: RunSoFar }): AsyncIterable<Work | Idle>;
+  /** Does one piece of work and says what it did. May throw `LeaseLost` or `FencedOut`, which ends the group. */
+  process(work: Work, run: GroupRun): Promise<Processed>;
+  /**
+   * Counts that `process` would return if nobody interfered. Pure: this is all that a dry run does. Absent: a dry
+   * run only plans.
+   */
+  preview?(work: Work): RunCounts;
+  /**
+   * Each piece is recorded before it is begun. A run that goes on after a crash begins with the one that was in hand, so its
+   * counts are exact. Pieces are JSON, and doing one twice in a run counts what the first time did.
+   */
+  readonly keepsPiece?: true;
+}
+
+/** Declares a job, and hides the type of its pieces of work. */
+export function defineJob<Work>(job: Job<Work>): Job {
+  // Only its own plan finds the work that a job gets.
+  return job;
+}

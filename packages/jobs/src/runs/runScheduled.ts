@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { jobLockKey, type Lease, type Locks } from '@payonce/leases';
+import { systemClock } from '@payonce/leases/clock';
+import { errorText } from '@payonce/leases/error-text';
+import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
+import type { InstanceOptions } from '../instance.ts';
+import { timeBudget } from '../stopping.ts';
+import { inSpan } from '../tracing.ts';
+import type { Job } from './job.ts';
+import { runGroup } from './runGroup.ts';
+import { type GroupRecord, newRun, type RunStatus, statusOfGroups } from './runRecord.ts';
+import type { RunStore } from './runStore.ts';
+
+/** A run has ended as failed. The platform counts failed executions by that. */
+export class RunFailed extends Error {
+  override readonly name = 'RunFailed';
+}
+
+export interface ScheduledRunParts {
+  locks: Locks;
+  runs: RunStore;
+  instance: InstanceOptions;
+  /**
+   * Time limit of a tick (ms); Infinity: until its work is done. Default: 9.5 minutes, since Azure Functions
+   * ends a process whose function takes longer than 10.
+   */
+  limitMs?: number;
+}
+
+/** End of a tick of the timer. */
+export interface ScheduledRun {
+  runId: string;
+  groups: Record<string, GroupRecord>;
+}
+
+/**
+ * One tick of a job's timer: works through every group whose lease is free, side by side, and skips those that another
+ * instance has. The run record is created with the first thing to do. The tick ends after `limitMs` at the
+ * latest; the next one has what is left.
+ *
+ * @throws an error with the reason of a failed group, because the platform counts failed executions by that. A run that
+ * somebody cancelled has not failed.
+ */
+export function runScheduled(
+  job: Job,
+  parts: ScheduledRunParts,
+  signal?: AbortSignal,
+): Promise<ScheduledRun> {
+  const runId = randomUUID();
+  const attributes = { 'run.id': runId, 'job.name': job.name, 'run.trigger': 'timer' };
+  return inSpan('run job', { attributes }, () => runTick(job, runId, parts, signal));
+}
+
+async function runTick(
+  job: Job,
+  runId: string,
+  { locks, runs, limitMs, ...parts }: ScheduledRunParts,
+  signal?: AbortSignal,
+): Promise<ScheduledRun> {
+  const { name, clock = systemClock, telemetry = noTelemetry } = parts.instance;
+  const instance = { name, clock, telemetry };
+  using budget = timeBudget(clock, signal, limitMs);
+  const started = clock.monotonic();
+  let created: Promise<boolean> | undefined;
+  const outcomes = await Promise.all(
+    job.groups.map(async (group) => [group, await recordOf(group)] as const),
+  );
+  const groups = Object.fromEntries(outcomes);
+  const { status: came, reason } = statusOfGroups(Object.values(groups));
+  let status: RunStatus = came;
+  if (created !== undefined) {
+    const at = new Date(clock.now()).toISOString();
+    try {
+      const key = { job: job.name, runId };
+      const ended = await runs.end(key, { status, at, ...(reason === undefined ? {} : { reason }) });
+      // Somebody ended it before; or this is the echo of our own end, whose answer was lost.
+      if (!ended) status = (await runs.read(key.job, runId))?.status ?? status;
+    } catch {
+      // The record shows the run as abandoned, after a while.
+      telemetry.count(partMetric.runReportFailed, { job: job.name });
+    }
+  }
+  telemetry.count(partMetric.runEnded, { job: job.name, trigger: 'timer', status });
+  for (const [group, ended] of outcomes)
+    telemetry.count(partMetric.runGroupEnded, { job: job.name, group, status: ended.status });
+  telemetry.record(partMetric.runMs, clock.monotonic() - started, { job: job.name });
+  if (status === 'failed') throw new RunFailed(`run ${runId} of ${job.name} failed: ${reason}`);
+  return { runId, groups };
+
+  /** If the group's lease cannot be had, the other groups go on. */
+  async function recordOf(group: string): Promise<GroupRecord> {
+    try {
+      return await take(group);
+    } catch (error) {
+      return { status: 'failed', counts: {}, reason: errorText(error) };
+    }
+  }
+
+  async function take(group: string): Promise<GroupRecord> {
+    const owner = { instance: name, job: job.name, runId };
+    const lease = await locks.tryAcquire(jobLockKey(job.name, group), owner);
+    if (lease === null) return { status: 'skipped', counts: {}, reason: 'held elsewhere' };
+    await using held: Lease = lease;
+    return await runGroup(
+      { job, group, runId, dryRun: false, lease: held, signal: budget.signal },
+      { instance, report: (record) => report(group, record) },
+    );
+  }
+
+  async function report(group: string, record: GroupRecord): Promise<boolean> {
+    // A group that found nothing needs no record; one that failed does.
+    const idle = record.status === 'completed' && Object.keys(record.counts).length === 0;
+    if (idle && created === undefined) return true;
+    created ??= create().catch((error: unknown) => {
+      created = undefined;
+      throw error;
+    });
+    await created;
+    return runs.updateGroup({ job: job.name, runId }, group, record, new Date(clock.now()).toISOString());
+  }
+
+  function create(): Promise<boolean> {
+    const at = new Date(clock.now()).toISOString();
+    return runs.create(newRun({ id: runId, job: job.name, trigger: 'timer', dryRun: false, groups: {} }, at));
+  }
+}

@@ -1,0 +1,135 @@
+import { systemClock } from '@payonce/leases/clock';
+import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
+import type { Page } from '../documents/pages.ts';
+import type { Instance } from '../instance.ts';
+import { traceIdOf } from '../tracing.ts';
+import type { RunCounts } from './job.ts';
+import {
+  addCounts,
+  type GroupRecord,
+  groupsOf,
+  isAbandoned,
+  type RunRecord,
+  type RunStatus,
+  silence,
+  silentMs,
+} from './runRecord.ts';
+
+/** A run as the outside sees it. `traceId`: 32 hex digits, if the run was traced. */
+export function runView(record: RunRecord) {
+  const { id, completedAt = null, lockOwner = null, fence = null, reason = null, request = null } = record;
+  const { job, trigger, status, dryRun, startedAt, heartbeatAt } = record;
+  const groups = groupsOf(record);
+  const counts = Object.values(groups).reduce<RunCounts>((sum, group) => addCounts(sum, group.counts), {});
+  return {
+    runId: id,
+    job,
+    trigger,
+    status,
+    dryRun,
+    startedAt,
+    completedAt,
+    heartbeatAt,
+    lockOwner,
+    fence,
+    counts,
+    groups: Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, withoutPiece(group)])),
+    request,
+    traceId: traceIdOf(record.traceparent) ?? null,
+    reason,
+  };
+}
+
+/** Leaves out the piece in hand, which is for the run that continues. */
+function withoutPiece(group: GroupRecord): Omit<GroupRecord, 'inHand'> {
+  const { inHand: _, ...rest } = group;
+  return rest;
+}
+
+export type RunView = ReturnType<typeof runView>;
+
+/** Keeps run records. All methods may reject with `StoreAway`. */
+export interface RunStore {
+  /** Creates a record; false if there is one with this id. */
+  create(record: RunRecord): Promise<boolean>;
+  /** @throws {NewerVersion} */
+  read(job: string, runId: string): Promise<RunRecord | undefined>;
+  /** One page of the runs of a job, newest first. @throws {BadContinuation} */
+  list(query: ListRuns): Promise<Page<RunRecord>>;
+  /**
+   * Records how a group stands; also the run's sign of life. False if the run has ended meanwhile; then the group is still
+   * recorded if it is over. A record with a smaller fence than the stored one changes nothing, and the answer is false.
+   */
+  updateGroup(run: RunKey, group: string, record: GroupRecord, at: string): Promise<boolean>;
+  /** Ends a run; its open groups are shown as ended (`groupsOf`). False if it has ended already. */
+  end(run: RunKey, end: EndOfRun): Promise<boolean>;
+}
+
+export interface EndOfRun {
+  status: Exclude<RunStatus, 'running' | 'abandoned'>;
+  reason?: string;
+  at: string;
+}
+
+export interface RunKey {
+  job: string;
+  runId: string;
+}
+
+export interface ListRuns {
+  job: string;
+  /** Absent: all of them. */
+  status?: RunStatus;
+  /** A running run whose last sign of life is older counts as abandoned. Absent: none does. */
+  silentSince?: SilentSince;
+  continuation?: string;
+  pageSize: number;
+}
+
+/** Times (ISO 8601, UTC), by what started a run. */
+export type SilentSince = Readonly<Record<RunRecord['trigger'], string>>;
+
+/** The run as people should see it at `now` (milliseconds), whether somebody has closed its record yet or not. Pure. */
+export function asShown(record: RunRecord, now: number): RunRecord {
+  const shown: RunRecord = isAbandoned(record, now)
+    ? { ...record, status: 'abandoned', reason: silence(record) }
+    : record;
+  return { ...shown, groups: groupsOf(shown) };
+}
+
+/** The query that finds the runs shown with this status at `now` (milliseconds). Pure. */
+export function storedAs(status: RunStatus, now: number): { status: RunStatus; silentSince?: SilentSince } {
+  if (status !== 'running' && status !== 'abandoned') return { status };
+  const before = (trigger: RunRecord['trigger']) => new Date(now - silentMs[trigger]).toISOString();
+  return { status, silentSince: { timer: before('timer'), manual: before('manual') } };
+}
+
+export type CancelledRun =
+  | { kind: 'cancelled'; run: RunRecord }
+  | { kind: 'notFound' }
+  | { kind: 'ended'; status: RunStatus };
+
+/**
+ * Ends a run from outside, through its record. A group learns of it at its next report, before it begins another piece of
+ * work, and stops; a piece that is under way is finished. Only a running run can be ended, so a later end changes nothing.
+ */
+export async function cancelRun(
+  {
+    runs,
+    instance: { clock = systemClock, telemetry = noTelemetry } = {},
+  }: { runs: RunStore; instance?: Partial<Pick<Instance, 'clock' | 'telemetry'>> },
+  key: RunKey,
+  reason: string,
+): Promise<CancelledRun> {
+  const run = await runs.read(key.job, key.runId);
+  if (run === undefined) return { kind: 'notFound' };
+  if (run.status !== 'running') return { kind: 'ended', status: asShown(run, clock.now()).status };
+  const at = new Date(clock.now()).toISOString();
+  const ended = await runs.end(key, { status: 'cancelled', reason, at });
+  const after = (await runs.read(key.job, key.runId)) ?? run;
+  if (!ended) return { kind: 'ended', status: after.status };
+  // A run of the timer counts itself when it stops; a manual one is stopped from outside.
+  const { job, trigger } = after;
+  if (trigger === 'manual') telemetry.count(partMetric.runEnded, { job, trigger, status: 'cancelled' });
+  return { kind: 'cancelled', run: after };
+}

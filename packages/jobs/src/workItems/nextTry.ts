@@ -1,0 +1,121 @@
+import { LockTimeout } from '@payonce/leases';
+import { exponentialBackoff, jittered } from '@payonce/leases/backoff';
+import { partMetric, type Telemetry } from '@payonce/leases/telemetry';
+import { StoreAway } from '../documents/documentStore.ts';
+import { NewerVersion, putOffMs } from '../documents/storedDocuments.ts';
+import { readWorkItem, type Stage, type WorkItem } from './workItem.ts';
+
+/** Sends a message to the queue, to appear there after `delayMs` milliseconds. */
+export type SendAgain = (message: unknown, delayMs: number) => Promise<void>;
+
+/** A retry of a work item. */
+export type NextTry =
+  /** As it came: it is on hold, or a newer release sent it and a process of that release has to do it. */
+  { kind: 'putOff'; message: unknown; delayMs: number } | Postponed;
+
+/** With one more try in its history. The rest is for the telemetry: `waitedMs` is the time since the first try. */
+export interface Postponed {
+  kind: 'postponed';
+  message: unknown;
+  delayMs: number;
+  stage: string;
+  error: string;
+  waitedMs: number;
+}
+
+export function countPostponed(
+  telemetry: Telemetry,
+  { stage, error, waitedMs }: Pick<Postponed, 'stage' | 'error' | 'waitedMs'>,
+): void {
+  telemetry.count(partMetric.workItemPostponed, { stage, error });
+  telemetry.record(partMetric.workItemWaitedMs, waitedMs, { stage, error });
+}
+
+/**
+ * The retry of a work item that failed like this at `now` (milliseconds); undefined if that is left to the queue's own
+ * few deliveries.
+ */
+export function nextTry(
+  message: unknown,
+  error: unknown,
+  { stages, now }: { stages: readonly Stage[]; now: number },
+): NextTry | undefined {
+  if (error instanceof NewerVersion) return { kind: 'putOff', message, delayMs: putOffMs };
+  if (!isNotNow(error)) return undefined;
+  const { item } = readWorkItem(stages, message);
+  const decision = decidePostponement(item.retry, { now, refused: error instanceof NotYet });
+  if (decision.kind === 'giveUp') return undefined;
+  const { delayMs, retry } = decision;
+  return {
+    kind: 'postponed',
+    message: { ...item, retry },
+    delayMs,
+    stage: item.stage,
+    error: nameOf(error),
+    waitedMs: Math.max(0, now - Date.parse(retry.since)),
+  };
+}
+
+/** The error of the service behind a store says more than that the store was away. */
+function nameOf(error: unknown): string {
+  const told = error instanceof StoreAway ? error.cause : error;
+  return told instanceof Error ? told.name : 'unknown';
+}
+
+/** History that a work item carries from its first failed try on. */
+export type Retry = NonNullable<WorkItem['retry']>;
+
+/** Decision on a work item that cannot be done now. */
+export type PostponementDecision =
+  /** Later: `delayMs` milliseconds from now, with this in it. */
+  | { kind: 'later'; delayMs: number; retry: Retry }
+  /** It has been refused for long enough. */
+  | { kind: 'giveUp' };
+
+/** Milliseconds: 10 s, 20 s, 40 s … 10 min. So each that waits is heard of in every window of an alert. */
+const backoff = { base: 10_000, cap: 600_000 };
+/** Time for which a refused work item is retried (ms): a day, in which its receiver may be mended. */
+export const longestRefusedMs = 24 * 3_600_000;
+
+/**
+ * Decides at `now` (milliseconds), given what the item carries from earlier tries. An item that waits for something that is
+ * away is never given up; one that is `refused` itself is, a day after it was refused first. Pure but for `random`.
+ */
+export function decidePostponement(
+  before: Retry | undefined,
+  { now, refused, random = Math.random }: { now: number; refused: boolean; random?: () => number },
+): PostponementDecision {
+  const at = new Date(now).toISOString();
+  const { tries, since } = before ?? { tries: 0, since: at };
+  const refusedSince = before?.refusedSince ?? at;
+  if (refused && now - Date.parse(refusedSince) >= longestRefusedMs) return { kind: 'giveUp' };
+  const delayMs = jittered(exponentialBackoff(tries + 1, backoff), 0.2, random);
+  const refusal = refused ? { refusedSince } : {};
+  return { kind: 'later', delayMs, retry: { ...before, ...refusal, tries: tries + 1, since } };
+}
+
+/**
+ * A stage cannot do its work at the moment, through no fault of the work item: something it needs is down. That ends some
+ * day, so the item is tried for as long as it takes.
+ */
+export class NotNow extends Error {
+  override readonly name: string = 'NotNow';
+}
+
+/**
+ * The receiver is there and refuses this work item. It may later, so the item is tried for a day.
+ * Then a person should look at it.
+ */
+export class NotYet extends NotNow {
+  override readonly name: string = 'NotYet';
+}
+
+/**
+ * True if work that failed like this may succeed later as it is: a stage says so, or the store of documents or of locks was
+ * away. Everything else is a bug, a crash or a bad message, and gets the queue's own few deliveries.
+ */
+export function isNotNow(error: unknown): boolean {
+  // With a cause, the lock was not held elsewhere: its store gave no answer.
+  const locksAway = error instanceof LockTimeout && error.cause !== undefined;
+  return error instanceof NotNow || error instanceof StoreAway || locksAway;
+}

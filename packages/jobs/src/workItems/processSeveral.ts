@@ -1,0 +1,141 @@
+/**
+ * The way of the work items of one message:
+ *
+ *   done ──► its effect is recorded with those of the others
+ *   not now, or of a newer release ──► sent again later, together with the others like it
+ *   not begun within a minute ──► sent again at once, together with the others like it
+ *   any other failure ──► sent again alone; from there on it goes the way of a single work item
+ *
+ * Retries are sent before the effects are recorded: the record says that every item has been dealt with. A process
+ * that dies before it leaves the whole message to be done again, which is why only stages without a lease record their
+ * effects here. Those with a lease record each on its own, under that lease.
+ */
+import { createHash } from 'node:crypto';
+import { type Lease, noLease } from '@payonce/leases';
+import { partMetric } from '@payonce/leases/telemetry';
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { Instance } from '../instance.ts';
+import { countPostponed, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
+import {
+  type Done,
+  type Effects,
+  inItemSpan,
+  type ReadWorkItem,
+  type RecordedEffect,
+  readWorkItem,
+  type Stage,
+  traceparentOf,
+  withTrace,
+  workItemMessages,
+} from './workItem.ts';
+
+/** Work items of one stage that this process does at the same time, over all messages: more would only wait for storage. */
+const sideBySide = 16;
+/** Time for which a message may begin work items (ms): well within the time of a function, however slow each is. */
+const mostBeginningMs = 60_000;
+/** Delay before a failed work item is retried alone (ms): as long as after a failed delivery. */
+const aloneAfterMs = 10_000;
+
+/** Outcome of one work item. */
+type Tried =
+  | { kind: 'done'; message: unknown; done: Done }
+  /** Its effect is recorded on its own. */
+  | { kind: 'recorded' }
+  | NextTry
+  | { kind: 'notBegun'; message: unknown; delayMs: number }
+  | { kind: 'alone'; message: unknown };
+
+interface Parts {
+  stages: readonly Stage[];
+  effects: Pick<Effects, 'hasMessage' | 'recordMessage'>;
+  sendAgain: SendAgain;
+  instance: Pick<Instance, 'name' | 'clock' | 'telemetry'>;
+  /** Does a work item as if it had come alone: under its lease, with a record of its own. */
+  once: (read: ReadWorkItem) => Promise<unknown>;
+  run: (read: ReadWorkItem, lease: Lease) => Promise<RecordedEffect>;
+}
+
+/**
+ * Creates the consumer of messages of several work items. Such a message rejects only if something cannot be sent again; it
+ * is then delivered again, and what was done is done again.
+ */
+export function createProcessSeveral({ stages, effects, sendAgain, instance, once, run }: Parts) {
+  const { clock, telemetry } = instance;
+  const limits = new Map<Stage, LimitFunction>(stages.map((stage) => [stage, pLimit(sideBySide)]));
+
+  return async (message: unknown, items: readonly unknown[]): Promise<'done' | 'doneBefore'> => {
+    const id = messageId(message);
+    const seen = await effects.hasMessage(id).catch((error: unknown) => ({ error }));
+    if (seen === true) return 'doneBefore';
+    const until = clock.monotonic() + mostBeginningMs;
+    const tried = await Promise.all(items.map((item) => tryOne(item, { seen, until })));
+    for (const one of tried)
+      if ('message' in one) one.message = withTrace(one.message, traceparentOf(message));
+    await sendOn(tried);
+    await record(id, tried);
+    return 'done';
+  };
+
+  async function tryOne(
+    message: unknown,
+    { seen, until }: { seen: false | { error: unknown }; until: number },
+  ): Promise<Tried> {
+    try {
+      const read = readWorkItem(stages, message);
+      if (seen !== false) return afterFailure(message, seen.error);
+      const { item, stage } = read;
+      const limit = limits.get(stage) ?? pLimit(sideBySide);
+      return await limit(async () => {
+        if (clock.monotonic() > until) return { kind: 'notBegun', message, delayMs: 0 };
+        if (stage.lease) {
+          await inItemSpan(item, () => once(read));
+          return { kind: 'recorded' };
+        }
+        const lease = noLease(item.resourceId, { instance: instance.name, job: stage.name });
+        const effect = await inItemSpan(item, () => run(read, lease));
+        return { kind: 'done', message, done: { item, effect } };
+      });
+    } catch (error) {
+      return afterFailure(message, error);
+    }
+  }
+
+  function afterFailure(message: unknown, error: unknown): Tried {
+    return nextTry(message, error, { stages, now: clock.now() }) ?? { kind: 'alone', message };
+  }
+
+  async function sendOn(tried: readonly Tried[]): Promise<void> {
+    for (const one of tried) if (one.kind === 'alone') await sendAgain(one.message, aloneAfterMs);
+    const later = tried.filter((one) => 'delayMs' in one);
+    for (const alike of Map.groupBy(later, ({ kind }) => kind).values()) {
+      const delayMs = Math.max(...alike.map((one) => one.delayMs));
+      for (const message of workItemMessages(alike.map((one) => one.message))) {
+        await sendAgain(message, delayMs);
+      }
+    }
+    for (const one of later) {
+      if (one.kind !== 'postponed') continue;
+      countPostponed(telemetry, one);
+    }
+  }
+
+  async function record(id: string, tried: readonly Tried[]): Promise<void> {
+    const some = tried.filter((one) => one.kind === 'done');
+    if (some.length === 0) return;
+    try {
+      await effects.recordMessage(
+        id,
+        some.map(({ done }) => done),
+      );
+    } catch (error) {
+      await sendOn(some.map(({ message }) => afterFailure(message, error)));
+      return;
+    }
+    for (const { done } of some) telemetry.count(partMetric.workItemDone, { stage: done.item.stage });
+  }
+}
+
+/** The same text has the same id. What is sent again differs: in the history of its retries, or because items are missing. */
+function messageId(message: unknown): string {
+  return `message:${createHash('sha256').update(JSON.stringify(message)).digest('base64url')}`;
+}

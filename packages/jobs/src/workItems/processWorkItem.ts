@@ -1,0 +1,115 @@
+import { type Lease, type Locks, noLease, workItemLockKey } from '@payonce/leases';
+import { systemClock } from '@payonce/leases/clock';
+import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
+import type { InstanceOptions } from '../instance.ts';
+import { countPostponed, nextTry, type SendAgain } from './nextTry.ts';
+import type { PoisonItems } from './poison.ts';
+import { createProcessSeveral } from './processSeveral.ts';
+import { sendOnce } from './sendOnce.ts';
+import {
+  type Effects,
+  inItemSpan,
+  inMessageSpan,
+  itemsOf,
+  type ReadWorkItem,
+  type RecordedEffect,
+  readWorkItem,
+  type Stage,
+} from './workItem.ts';
+
+/**
+ * The way of one work item:
+ *
+ *   tried ──not now──► sent again (after 10 s … 10 min) ──► tried … for as long as it takes
+ *     │  └──refused itself, for a day already──► the queue's last deliveries ──► poison
+ *     └──any other failure──► the queue's deliveries ──► poison
+ *
+ * The queue delivers a message that fails five times within a minute and then gives it up. That is right for a bug, and
+ * wrong for an outage, which is when a payment has to be looked up or a receiver does not answer. So an item that cannot be
+ * done now is sent again, to appear later, and the message at hand is done with. A process that dies between the two leaves
+ * two copies, and so does a lost answer: each finds the recorded effect, or waits for the other's lease (sendOnce.ts).
+ */
+
+/** Wait for another holder of a work item's lease before the item goes back to the queue (ms). */
+const leaseWaitMs = 5_000;
+
+export interface WorkItemParts {
+  stages: readonly Stage[];
+  effects: Effects;
+  locks: Locks;
+  sendAgain: SendAgain;
+  /** Keeps errors for people who look at a dead letter. Default: nothing does. */
+  poison?: Pick<PoisonItems, 'noteFailure'>;
+  instance: InstanceOptions;
+}
+
+/** `putOff`: it is on hold, or a newer release sent it and a process of that release has to do it. */
+export type WorkItemOutcome = 'done' | 'doneBefore' | 'postponed' | 'putOff';
+
+/**
+ * Creates the consumer of the queue of work items. It runs the stage that a work item names, once: only if no effect of it is
+ * recorded and, unless the stage does without, under the lease of that item. If the lease is held elsewhere it waits a
+ * little and then rejects, so that the queue delivers the item again.
+ *
+ * A message rejects with `WorkItemRefused` if it is not a work item or its stage is unknown, with `LockTimeout` if the same
+ * item is being worked on elsewhere, and with what its stage throws. A message of several work items is done once all of
+ * them are, or have been sent again.
+ */
+export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) => Promise<WorkItemOutcome> {
+  const { stages, effects, locks, poison } = parts;
+  const { name: by, clock = systemClock, telemetry = noTelemetry } = parts.instance;
+  const instance = { name: by, clock, telemetry };
+  const sendAgain = sendOnce(parts.sendAgain, clock);
+  const processSeveral = createProcessSeveral({ ...parts, sendAgain, instance, once, run });
+
+  return async (message) => {
+    try {
+      const items = itemsOf(message);
+      if (items === undefined) return await processOne(message);
+      return await inMessageSpan(message, items.length, () => processSeveral(message, items));
+    } catch (error) {
+      // The queue says nothing about why a message failed, so the error is left where the poison record finds it.
+      await poison?.noteFailure(message, error).catch(() => {});
+      throw error;
+    }
+  };
+
+  async function processOne(message: unknown): Promise<WorkItemOutcome> {
+    try {
+      const read = readWorkItem(stages, message);
+      return await inItemSpan(read.item, () => once(read));
+    } catch (error) {
+      const next = nextTry(message, error, { stages, now: clock.now() });
+      if (next === undefined) throw error;
+      await sendAgain(next.message, next.delayMs);
+      if (next.kind === 'postponed') countPostponed(telemetry, next);
+      return next.kind;
+    }
+  }
+
+  async function once(read: ReadWorkItem): Promise<'done' | 'doneBefore'> {
+    const { resourceId, stage: name } = read.item;
+    const owner = { instance: by, job: `work-item:${name}` };
+    const key = workItemLockKey(resourceId, name);
+    await using lease = read.stage.lease
+      ? await locks.acquire(key, owner, { waitMs: leaseWaitMs, fenced: false })
+      : noLease(key, owner);
+    if (await effects.has(read.item)) return 'doneBefore';
+    lease.assertHeld();
+    await effects.record(read.item, await run(read, lease));
+    telemetry.count(partMetric.workItemDone, { stage: name });
+    return 'done';
+  }
+
+  async function run({ item, stage }: ReadWorkItem, lease: Lease): Promise<RecordedEffect> {
+    const { resourceId, input, occasion, retry } = item;
+    const effect = await stage.run(input, {
+      resourceId,
+      tries: retry?.tries ?? 0,
+      ...(occasion === undefined ? {} : { occasion }),
+      signal: lease.signal,
+      assertHeld: () => lease.assertHeld(),
+    });
+    return { ...effect, at: new Date(clock.now()).toISOString(), by };
+  }
+}

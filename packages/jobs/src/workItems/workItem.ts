@@ -1,0 +1,236 @@
+import { z } from 'zod';
+import { isNewer, NewerVersion, tolerantObject } from '../documents/storedDocuments.ts';
+import { inSpan } from '../tracing.ts';
+
+/**
+ * Bytes of a resource's id. It is a partition key of Cosmos DB, which takes 2,048
+ * (https://learn.microsoft.com/azure/cosmos-db/concepts-limits), and part of a lock's key.
+ */
+const longestResourceId = 255;
+
+/**
+ * One piece of queued work: a stage to run for a resource. `input` is what the stage's own schema says. Fields that it does
+ * not know are kept when the item is sent again.
+ */
+export const workItemSchema = tolerantObject({
+  /** Absent unless a release sends something that older ones cannot do; see documents/storedDocuments.ts. */
+  version: z.int().exactOptional(),
+  resourceId: z
+    .string()
+    .min(1)
+    .refine((id) => id.isWellFormed() && Buffer.byteLength(id) <= longestResourceId, {
+      error: `expected at most ${longestResourceId} bytes of well-formed UTF-8`,
+    }),
+  stage: z.string().min(1),
+  /** Tells apart what a stage does several times for one resource; absent if it does it once. */
+  occasion: z.string().min(1).max(200).exactOptional(),
+  input: z.record(z.string(), z.json()),
+  /** Failed tries, the time of the first, and the time from which it has been refused itself (ISO 8601); absent at first. */
+  retry: tolerantObject({
+    tries: z.int().min(1),
+    since: z.iso.datetime(),
+    refusedSince: z.iso.datetime().exactOptional(),
+  }).exactOptional(),
+});
+export type WorkItem = z.infer<typeof workItemSchema>;
+
+/** JSON bytes of one message: a storage queue takes 64 KB of base64, which is 49,152 bytes. */
+const mostBytes = 48_000;
+const anyTraceparent = '-'.repeat(55);
+const frameBytes = Buffer.byteLength(JSON.stringify({ traceparent: anyTraceparent, items: [] }));
+const severalSchema = z.object({ items: z.array(z.unknown()).min(1) });
+
+/**
+ * The messages that carry these work items: those of one stage travel together, `{items}`, as many as a message
+ * holds. One that is alone travels as it is. With the `traceparent` of the trace that they belong to. The same items in the
+ * same order give the same messages.
+ */
+export function workItemMessages(items: readonly unknown[], traceparent?: string): unknown[] {
+  const trace = traceparent === undefined ? {} : { traceparent };
+  return [...Map.groupBy(items, stageNameOf).values()].flatMap((ofStage) =>
+    portions(ofStage).map((some) =>
+      some.length > 1 ? { items: some, ...trace } : withTrace(some[0], traceparent),
+    ),
+  );
+}
+
+/** The work items of a message of several, each still to be read; undefined if the message is something else. */
+export function itemsOf(message: unknown): readonly unknown[] | undefined {
+  return isNewer(message) ? undefined : severalSchema.safeParse(message).data?.items;
+}
+
+function portions(items: readonly unknown[]): unknown[][] {
+  const all: unknown[][] = [];
+  let bytes = 0;
+  for (const item of items) {
+    // One more for the comma.
+    const size = Buffer.byteLength(JSON.stringify(item)) + 1;
+    bytes += size;
+    const last = all.at(-1);
+    if (last !== undefined && bytes <= mostBytes - frameBytes) last.push(item);
+    else {
+      all.push([item]);
+      bytes = size;
+    }
+  }
+  return all;
+}
+
+function stageNameOf(item: unknown): unknown {
+  return typeof item === 'object' && item !== null && 'stage' in item ? item.stage : undefined;
+}
+
+/** The text of a work item without its history of retries; any other text as it is. */
+export function afresh(text: string): string {
+  const parsed = workItemSchema.safeParse(jsonOf(text));
+  if (!parsed.success) return text;
+  const { retry: _, ...item } = parsed.data;
+  return JSON.stringify(item);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The name under which the effect of a work item is recorded, unique for its resource. */
+export function effectName({ stage, occasion }: Pick<WorkItem, 'stage' | 'occasion'>): string {
+  return occasion === undefined ? stage : `${stage}:${occasion}`;
+}
+
+/** A message that no retry can help: it ends in the poison queue, with this as its reason. */
+export class WorkItemRefused extends Error {
+  override readonly name = 'WorkItemRefused';
+}
+
+export interface ReadWorkItem {
+  item: WorkItem;
+  stage: Stage;
+}
+
+/**
+ * The work item that a message is, and its stage.
+ *
+ * @throws {WorkItemRefused} naming what is wrong with it
+ * @throws {NewerVersion} a newer release sent it
+ */
+export function readWorkItem(stages: readonly Stage[], message: unknown): ReadWorkItem {
+  if (isNewer(message)) throw new NewerVersion('a work item');
+  if (typeof message === 'string')
+    throw new WorkItemRefused('not a work item: expected object, as base64 of JSON, got some other text');
+  const parsed = workItemSchema.safeParse(message);
+  if (!parsed.success)
+    throw new WorkItemRefused(`not a work item: ${parsed.error.issues.map(describe).join('; ')}`);
+  const { stage: name, input } = parsed.data;
+  const stage = stages.find((candidate) => candidate.name === name);
+  if (stage === undefined) {
+    const known = stages.map((candidate) => candidate.name).join(', ');
+    throw new WorkItemRefused(`stage: expected one of ${known}, got ${JSON.stringify(name)}`);
+  }
+  const problems = stage.check(input);
+  if (problems.length > 0) throw new WorkItemRefused(`stage ${name}: ${problems.join('; ')}`);
+  return { item: parsed.data, stage };
+}
+
+function describe({ path, message }: { path: PropertyKey[]; message: string }): string {
+  return path.length === 0 ? message : `${path.join('.')}: ${message}`;
+}
+
+/** Context of a stage's handler. */
+export interface StageContext {
+  resourceId: string;
+  /** The work item's; absent for a stage that runs once for a resource. */
+  occasion?: string;
+  /** Earlier tries of the work item. Absent: none. */
+  tries?: number;
+  /** Aborts when the lease of the work item is lost or the host stops; never for a stage without a lease. */
+  signal: AbortSignal;
+  /** Throws once the lease is no longer held for certain: call it before each side effect. Never, without a lease. */
+  assertHeld: () => void;
+}
+
+/** A stage of queued work. Its effect is recorded, so a message that comes twice takes effect once. */
+export interface Stage {
+  readonly name: string;
+  /** True if it runs under the lease of its work item. */
+  readonly lease: boolean;
+  /** Parses the input and runs the handler; the result is the recorded effect. */
+  run(input: unknown, context: StageContext): Promise<Effect>;
+  /** Checks the input; returns the problems in words, one per field. */
+  check(input: unknown): string[];
+}
+
+/** Effect of a stage as it is recorded: small, and enough to find it again. */
+export type Effect = Record<string, string | number | boolean>;
+
+/**
+ * Declares a stage. The handler must be idempotent in what it does outside (a name, an idempotency key): a process can
+ * die after the effect and before its record.
+ *
+ * `lease: false` says that two processes may even run it for one work item at the same moment, as when both write the same
+ * blob. Such items need no lock, and the effects of those that came in one message are recorded in one document.
+ */
+export function defineStage<Input extends z.ZodType>(stage: {
+  name: string;
+  lease?: boolean;
+  input: Input;
+  handle(input: z.output<Input>, context: StageContext): Promise<Effect>;
+}): Stage {
+  return {
+    name: stage.name,
+    lease: stage.lease ?? true,
+    run: async (input, context) => stage.handle(stage.input.parse(input), context),
+    check(input) {
+      const parsed = stage.input.safeParse(input);
+      if (parsed.success) return [];
+      return parsed.error.issues.map(({ path, message }) => `input.${path.join('.')}: ${message}`);
+    },
+  };
+}
+
+/** The traceparent in a message, of one work item or of several. Undefined if there is none. */
+export function traceparentOf(message: unknown): string | undefined {
+  if (typeof message !== 'object' || message === null || !('traceparent' in message)) return undefined;
+  return typeof message.traceparent === 'string' ? message.traceparent : undefined;
+}
+
+/** A work item that leaves the message that brought it, with the trace of that message, unless it has one itself. */
+export function withTrace(item: unknown, traceparent: string | undefined): unknown {
+  if (traceparent === undefined || typeof item !== 'object' || item === null) return item;
+  return 'traceparent' in item ? item : { ...item, traceparent };
+}
+
+/** Does a work item in a span: of the trace that it carries, or of the active one. */
+export function inItemSpan<T>(item: WorkItem, work: () => Promise<T>): Promise<T> {
+  const attributes = { 'work_item.stage': item.stage, 'work_item.resource': item.resourceId };
+  return inSpan(`work item ${item.stage}`, { attributes, parent: traceparentOf(item) }, work);
+}
+
+/** Does the work items of a message in a span of the trace that the message carries. */
+export function inMessageSpan<T>(message: unknown, count: number, work: () => Promise<T>): Promise<T> {
+  const start = { attributes: { 'work_item.count': count }, parent: traceparentOf(message) };
+  return inSpan('process work items', start, work);
+}
+
+/** An effect as it is recorded: when it was done (ISO 8601), and by which instance. */
+export type RecordedEffect = Effect & { at: string; by: string };
+
+/** A work item and its effect. */
+export interface Done {
+  item: WorkItem;
+  effect: RecordedEffect;
+}
+
+/** Records effects of work items once: the first record stays, a second one changes nothing. All calls may reject with `StoreAway`. */
+export interface Effects {
+  /** True if the effect of this work item is recorded already. */
+  has(item: WorkItem): Promise<boolean>;
+  record(item: WorkItem, effect: RecordedEffect): Promise<void>;
+  /** True if effects of this message are recorded: then all of its work items have been dealt with. */
+  hasMessage(messageId: string): Promise<boolean>;
+  /** Records effects of work items that came in one message, under its id. */
+  recordMessage(messageId: string, done: readonly Done[]): Promise<void>;
+}

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { anInstance } from '../../../../test/support/anInstance.ts';
+import { systemClock } from '../../../leases/src/clock.ts';
+import type { DocumentStore } from '../../src/documents/documentStore.ts';
+import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
+import { markDispatched, newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
+
+function message(id: string, shard = '00'): OutboxMessage {
+  return newOutboxMessage({ id, shard, destination: 'payment-commands', body: { batchId: id } }, 0);
+}
+
+/** A store that records the transactions marking messages. */
+function recordingOutbox() {
+  const batches: { shard: string; ids: string[] }[] = [];
+  const documents: DocumentStore = {
+    async transact(shard, operations) {
+      batches.push({
+        shard,
+        ids: operations.map((operation) => (operation.kind === 'patch' ? operation.id : '')),
+      });
+      return { kind: 'committed' };
+    },
+    read: async () => [],
+  };
+  return {
+    outbox: {
+      mark: (dispatched: Parameters<OutboxStore['mark']>[0]) =>
+        markDispatched({ documents, clock: systemClock }, dispatched),
+    },
+    batches,
+  };
+}
+
+function dispatcherWith(send: SendMessages) {
+  const { outbox, batches } = recordingOutbox();
+  const destinations = { 'payment-commands': send, 'work-items': send };
+  return {
+    dispatcher: createDispatcher({ outbox, destinations, instance: anInstance() }),
+    batches,
+  };
+}
+
+describe('the dispatcher', () => {
+  test('messages that arrive during a round go together in the next one', async () => {
+    const rounds: string[][] = [];
+    const firstRound = Promise.withResolvers<void>();
+    const { dispatcher, batches } = dispatcherWith(async (messages) => {
+      rounds.push(messages.map(({ id }) => id));
+      if (rounds.length === 1) await firstRound.promise;
+      return messages.map(() => ({ kind: 'sent' as const }));
+    });
+    const first = dispatcher.dispatch(message('a'));
+    await new Promise((resolve) => setImmediate(resolve));
+    const others = [message('b', '01'), message('c', '02'), message('d', '01')].map((one) =>
+      dispatcher.dispatch(one),
+    );
+    firstRound.resolve();
+    expect(await Promise.all([first, ...others])).toEqual(
+      Array.from({ length: 4 }, () => ({ kind: 'dispatched' })),
+    );
+    expect(rounds).toEqual([['a'], ['b', 'c', 'd']]);
+    expect(batches).toEqual([
+      { shard: '00', ids: ['a'] },
+      { shard: '01', ids: ['b', 'd'] },
+      { shard: '02', ids: ['c'] },
+    ]);
+  });
+
+  test('a failed message waits for the sweeper; the rest of its round does not', async () => {
+    const { dispatcher } = dispatcherWith(async (messages) =>
+      messages.map(({ id }) =>
+        id === 'a' ? { kind: 'failed' as const, error: 'down' } : { kind: 'sent' as const },
+      ),
+    );
+    const [a, b] = await Promise.all([dispatcher.dispatch(message('a')), dispatcher.dispatch(message('b'))]);
+    expect(a).toMatchObject({ kind: 'retry', attempts: 1, error: 'down' });
+    expect(b).toEqual({ kind: 'dispatched' });
+  });
+});

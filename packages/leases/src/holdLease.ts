@@ -1,0 +1,179 @@
+import { bounded, limit } from './clock.ts';
+import { errorText } from './errorText.ts';
+import {
+  type Acquired,
+  type HeldLease,
+  LeaseLost,
+  LeaseReleased,
+  type LeaseSetting,
+  type Loss,
+} from './lease.ts';
+import { partMetric } from './telemetry.ts';
+import { afterRenewal, type RenewalOutcome, startTenure, timeOver } from './timing.ts';
+
+/**
+ * The life of one lease.
+ *
+ *            renewed: trusted until sentAt + lease − margin
+ *              ┌──┐
+ *              │  ▼      release() by the holder      renewal in flight has ended, store was told
+ *  acquired ─► HELD ─────────────────────► RELEASING ─────────────────────► RELEASED
+ *               │
+ *               │  refused by the store (taken, broken, deleted), at a renewal or as soon as the store knows, or
+ *               │  the trusted time is over (expired, unreachable), or
+ *               │  surrender(): the process shuts down before its holder is done (expired)
+ *               ▼
+ *              LOST: final. `signal` aborts once; a success that arrives now changes nothing.
+ *
+ * Moves:
+ * - the renewal loop: HELD → HELD, HELD → LOST;
+ * - `assertHeld`, `lost` and `release`, which compare the clock: HELD → LOST. After a pause of the process,
+ *   their caller may run before the loop's timer;
+ * - `release`: HELD → RELEASING → RELEASED.
+ *
+ * A renewal that gets no answer moves nothing.
+ */
+
+type State = 'held' | 'lost' | 'releasing' | 'released';
+
+/** Options of one lease. */
+interface HoldChoice {
+  /** Called once, when the lease is released or lost. */
+  ended?: (lease: HeldLease) => void;
+}
+
+/**
+ * Takes charge of a lease that the store has granted: renews it until it is released or lost. It is lost already if the store
+ * says so.
+ */
+export function holdLease(
+  acquired: Acquired,
+  setting: LeaseSetting,
+  { ended = () => {} }: HoldChoice = {},
+): HeldLease {
+  const { key, owner, leaseId, fence } = acquired;
+  const { store, clock, telemetry, timing } = setting;
+  const attributes = { job: owner.job };
+  const losing = new AbortController();
+  let state: State = 'held';
+  let loss: Loss | undefined;
+  let tenure = startTenure(acquired.sentAt, setting);
+  let underWay = false;
+  let wake = () => {};
+  let releasing: Promise<void> | undefined;
+
+  function lose(why: Loss): void {
+    if (state !== 'held') return;
+    state = 'lost';
+    loss = why;
+    telemetry.count(partMetric.leaseLost, { ...attributes, reason: why.reason });
+    telemetry.record(partMetric.leaseHeldMs, clock.monotonic() - acquired.sentAt, attributes);
+    wake();
+    losing.abort(new LeaseLost(key, why));
+    ended(lease);
+  }
+
+  function compareClock(): void {
+    const now = clock.monotonic();
+    if (state === 'held' && now >= tenure.trustedUntil) lose(timeOver(tenure, now, underWay));
+  }
+
+  /** Sleeps until `at`. False if the lease ended meanwhile. */
+  async function until(at: number): Promise<boolean> {
+    if (state !== 'held') return false;
+    await new Promise<void>((resolve) => {
+      const cancel = limit(clock, Math.max(0, at - clock.monotonic()), resolve);
+      wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+    return state === 'held';
+  }
+
+  async function renew(sentAt: number): Promise<RenewalOutcome> {
+    underWay = true;
+    try {
+      const ms = Math.min(timing.attemptMs, tenure.giveUpAt - sentAt);
+      return await bounded(clock, ms, (signal) => store.renew(key, leaseId, timing.leaseMs, signal));
+    } catch (error) {
+      return { kind: 'failed', detail: errorText(error) };
+    } finally {
+      underWay = false;
+    }
+  }
+
+  async function keep(): Promise<void> {
+    while (await until(Math.min(tenure.renewAt, tenure.giveUpAt))) {
+      const sentAt = clock.monotonic();
+      if (sentAt >= tenure.giveUpAt) return lose(timeOver(tenure, sentAt));
+      telemetry.record(partMetric.eventLoopDelayMs, Math.max(0, sentAt - tenure.renewAt), attributes);
+      telemetry.record(partMetric.leaseLeftAtRenewalMs, tenure.trustedUntil - sentAt, attributes);
+      const outcome = await renew(sentAt);
+      const now = clock.monotonic();
+      const answer = typeof outcome === 'string' ? outcome : outcome.kind;
+      telemetry.record(partMetric.leaseRenewMs, now - sentAt, { ...attributes, outcome: answer });
+      const decision = afterRenewal(tenure, outcome, { sentAt, now }, setting);
+      if (decision.kind === 'lost') return lose({ reason: decision.reason, detail: decision.detail });
+      tenure = decision;
+    }
+  }
+  const keeping = keep();
+
+  async function giveBack(): Promise<void> {
+    wake();
+    // Requests in flight may arrive in any order: a renewal could land after the release, under the next
+    // holder's lease.
+    await keeping;
+    try {
+      await bounded(clock, timing.attemptMs, (signal) => store.release(key, leaseId, signal));
+    } catch {
+      // The work is done and must not fail now. The lease runs out by itself.
+      telemetry.count(partMetric.leaseReleaseFailed, attributes);
+    }
+  }
+
+  async function end(): Promise<void> {
+    state = 'releasing';
+    await giveBack();
+    state = 'released';
+    telemetry.record(partMetric.leaseHeldMs, clock.monotonic() - acquired.sentAt, attributes);
+    ended(lease);
+  }
+
+  const lease: HeldLease = {
+    key,
+    fence,
+    owner,
+    signal: losing.signal,
+    get lost() {
+      compareClock();
+      return loss;
+    },
+    assertHeld() {
+      compareClock();
+      if (loss !== undefined) throw new LeaseLost(key, loss);
+      if (state !== 'held') throw new LeaseReleased(key);
+    },
+    release() {
+      compareClock();
+      // A lost lease is not given back: the lock may already be someone else's.
+      releasing ??= state === 'held' ? end() : keeping;
+      return releasing;
+    },
+    surrender(detail) {
+      compareClock();
+      if (state !== 'held') return lease.release();
+      lose({ reason: 'expired', detail });
+      releasing ??= giveBack();
+      return releasing;
+    },
+    [Symbol.asyncDispose]: () => lease.release(),
+  };
+  store.onEnd?.(key, leaseId, (why) => {
+    // After a pause the news may come before the timer.
+    compareClock();
+    lose(why);
+  });
+  return lease;
+}

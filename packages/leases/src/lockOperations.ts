@@ -1,0 +1,174 @@
+import { bounded, type Clock, systemClock } from './clock.ts';
+import type { FenceFloor } from './lease.ts';
+import { longestOwnerPart } from './lockKeys.ts';
+import type { LeaseOwner, LockRecord, LockStore } from './lockStore.ts';
+import { attemptAcquire } from './locks.ts';
+import { noTelemetry, partMetric, type Telemetry } from './telemetry.ts';
+import { nearestLease } from './timing.ts';
+
+export interface ForceRelease {
+  key: string;
+  /** The instance believed to hold the lock (`LeaseOwner.instance`). The lease of any other is left alone. */
+  expectedOwner: string;
+  /**
+   * The person who asks, and the reason; neither may be blank. Both stay in the lock's record, as instance and job, until the
+   * next holder. Each is cut to 256 characters.
+   */
+  actor: string;
+  reason: string;
+}
+
+export type ForceReleaseOutcome =
+  /**
+   * The former holder learns of it at its next renewal. A store that checks fences refuses its writes as soon
+   * as it has seen `fence`. If someone who waited for the lock has it now, `fence` is theirs.
+   */
+  | { kind: 'released'; previous: LockRecord; fence: number }
+  /** There is no such lock. */
+  | { kind: 'notFound' }
+  /** Free, and the expected owner was not its last holder. */
+  | { kind: 'notHeld' }
+  /** Held by someone else, or taken by someone else meanwhile. `owner` is undefined if they left no name. */
+  | { kind: 'otherOwner'; owner: LeaseOwner | undefined }
+  /** The store cannot take a lock away. The lease ends when its holder stops renewing it. */
+  | { kind: 'unsupported' };
+
+/** Length of the lease that is taken meanwhile, in milliseconds: enough time to raise the fence. */
+const ownLeaseMs = 15_000;
+
+/**
+ * Takes a lock away from a holder that will not or cannot let go: break, acquire, raise the fence, release.
+ *
+ * The raised fence is what makes this safe, because the former holder may keep working until its next
+ * renewal. A free lock gets a higher fence too if the expected owner held it last: a call that failed between
+ * break and raise is finished by calling again. The caller writes the audit record.
+ *
+ * `signal` limits the look and the break (default: 20 s); the other requests have their own limits. A lock
+ * that could not be given back at the end is counted in `telemetry` and runs out by itself, within 15 s on most stores.
+ *
+ * @throws RangeError if `actor` or `reason` is blank. Nothing has been done.
+ * @throws LockStoreFailed or the store's error if an answer is lost. The lease may then be broken without a
+ * raised fence: call again.
+ */
+export async function forceRelease(
+  store: LockStore,
+  { key, expectedOwner, actor, reason }: ForceRelease,
+  {
+    signal = AbortSignal.timeout(20_000),
+    clock = systemClock,
+    telemetry = noTelemetry,
+    fenceFloor,
+  }: { signal?: AbortSignal; clock?: Clock; telemetry?: Telemetry; fenceFloor?: FenceFloor } = {},
+): Promise<ForceReleaseOutcome> {
+  if (actor.trim() === '' || reason.trim() === '') throw new RangeError('actor and reason must not be blank');
+  const owner = { instance: cut(actor), job: cut(`force-release: ${reason}`) };
+  if (store.break === undefined) return { kind: 'unsupported' };
+
+  const view = await store.look(key, signal);
+  if (view === undefined) return { kind: 'notFound' };
+  const previous = view.record;
+  if (previous?.owner.instance !== expectedOwner) {
+    return view.held ? { kind: 'otherOwner', owner: previous?.owner } : { kind: 'notHeld' };
+  }
+  // Only if the record is still the one just read: a new holder writes its own.
+  const broken = view.held ? await store.break(key, view.version, signal) : 'notHeld';
+  if (broken === 'changed') return nowOwned(store, key, signal);
+
+  const timing = nearestLease(ownLeaseMs, store.traits);
+  const wanted = { key, owner, fenced: true, tries: 3 };
+  const setting = { store, clock, timing, random: Math.random, fenceFloor };
+  const taken = await attemptAcquire(wanted, setting);
+  if (taken === null) {
+    const fence = broken === 'broken' ? await fenceAfter(previous, { store, key, signal, clock }) : undefined;
+    return fence === undefined ? nowOwned(store, key, signal) : { kind: 'released', previous, fence };
+  }
+  try {
+    await bounded(clock, timing.attemptMs, (each) => store.release(key, taken.leaseId, each));
+  } catch {
+    // The fence is raised, and that is what counts. The lease runs out by itself.
+    telemetry.count(partMetric.leaseReleaseFailed, { job: 'force-release' });
+  }
+  return { kind: 'released', previous, fence: taken.fence };
+}
+
+/** Looks for the new holder's fence, and the pause between two of them (ms). */
+const looks = 10;
+const lookAgainMs = 200;
+
+/**
+ * The fence of someone who took the lock right after it was broken, as waiters do. It is written a moment after the lease
+ * is taken; undefined if none comes, as from a holder without a fence.
+ */
+async function fenceAfter(
+  previous: LockRecord,
+  { store, key, signal, clock }: { store: LockStore; key: string; signal: AbortSignal; clock: Clock },
+): Promise<number | undefined> {
+  for (let left = looks; left > 0; left--) {
+    const view = await store.look(key, signal);
+    const fence = view?.record?.fence ?? 0;
+    if (fence > previous.fence) return fence;
+    await clock.sleep(lookAgainMs, signal);
+  }
+  return undefined;
+}
+
+async function nowOwned(store: LockStore, key: string, signal: AbortSignal): Promise<ForceReleaseOutcome> {
+  const view = await store.look(key, signal);
+  return view === undefined ? { kind: 'notFound' } : { kind: 'otherOwner', owner: view.record?.owner };
+}
+
+function cut(text: string): string {
+  return text.slice(0, longestOwnerPart);
+}
+
+/** One lock, as operators see it. Times are ISO 8601 in UTC. */
+export interface LockListing {
+  key: string;
+  held: boolean;
+  /**
+   * The last holder that took a fence: the current one while `held`, unless that one took none. Absent if no
+   * holder did, since only fenced leases record their owner.
+   */
+  owner?: LeaseOwner;
+  /** Time at which `owner` acquired it. */
+  acquiredAt?: string;
+  /**
+   * The latest time at which the lease can end if its holder has just died. A store knows whether a lease is
+   * held, not when it was last renewed: the true end lies between now and then. Absent if the lock is free,
+   * or if no holder recorded its lease time.
+   */
+  expiry?: string;
+  /** Fencing token of `owner`; 0 without one. */
+  fence: number;
+}
+
+/**
+ * Lists every lock whose key begins with `prefix`, held or not. `signal` limits the whole listing (default:
+ * 30 s). Undefined if the store cannot list. Rejects with the store's error.
+ */
+export async function listLocks(
+  store: LockStore,
+  {
+    prefix = '',
+    signal = AbortSignal.timeout(30_000),
+    clock = systemClock,
+  }: { prefix?: string; signal?: AbortSignal; clock?: Clock } = {},
+): Promise<LockListing[] | undefined> {
+  if (store.list === undefined) return undefined;
+  const listings: LockListing[] = [];
+  for await (const { key, held, record } of store.list(prefix, signal)) {
+    if (record === undefined) {
+      listings.push({ key, held, fence: 0 });
+      continue;
+    }
+    listings.push({
+      key,
+      held,
+      owner: record.owner,
+      acquiredAt: new Date(record.since).toISOString(),
+      ...(held ? { expiry: new Date(clock.now() + record.leaseMs).toISOString() } : {}),
+      fence: record.fence,
+    });
+  }
+  return listings;
+}

@@ -1,0 +1,134 @@
+import type { Loss } from './lease.ts';
+
+/**
+ * The holder of a lease, for people and for `listLocks`. Each part has at most 256 characters (UTF-16 code
+ * units).
+ */
+export interface LeaseOwner {
+  /** The process: its instance id. */
+  instance: string;
+  /** The function or job that took the lease. Also an attribute of every metric: keep its values few. */
+  job: string;
+  /** One run of the job. */
+  runId?: string;
+}
+
+/** Record that a holder with a fence leaves in the store, in one write. */
+export interface LockRecord {
+  /** Fencing token of this tenure: greater than that of every earlier tenure. */
+  fence: number;
+  owner: LeaseOwner;
+  /** Start of the tenure (ms since the epoch). */
+  since: number;
+  /** Time for which the store keeps the lease without a renewal (ms). */
+  leaseMs: number;
+}
+
+/** A lock as the store has it now. */
+export interface LockView {
+  /** True while nobody else could acquire it: it is leased, or a break is still running. */
+  held: boolean;
+  /** Left by the last holder that took a fence; undefined if none has. */
+  record: LockRecord | undefined;
+  /** Changes with every write of a record, but not with lease operations (an ETag). */
+  version: string;
+  /** The store's clock, in milliseconds since the epoch. Undefined if it shows none: the holder's is used instead. */
+  now?: number | undefined;
+}
+
+export interface ListedLock extends LockView {
+  key: string;
+}
+
+/** The store says that the lease is not ours, and why. */
+export type Refusal = { kind: 'refused' } & Loss;
+
+/** Abilities of a store, and the end of its leases. */
+export interface StoreTraits {
+  /** Lease lengths that it grants, in milliseconds: from `minMs` to `maxMs`, in whole multiples of `stepMs`. */
+  readonly lease: { readonly minMs: number; readonly maxMs: number; readonly stepMs: number };
+  /**
+   * Time for which a lease may hold the lock after its end (ms). It delays the next holder; it is never
+   * early, so it endangers nobody.
+   */
+  readonly expiryLagMs: number;
+  /**
+   * The keeper of a lease. `id`: any process that knows its id. `connection`: only the process that acquired it can
+   * renew or release it, and the end of its connection may end the lease at once.
+   */
+  readonly keptBy: 'id' | 'connection';
+  /** Processes that can look at a lock: `anyone`, or only its `holder`. */
+  readonly looks: 'anyone' | 'holder';
+}
+
+/**
+ * A store of locks, as leases need it. A new store must pass the contract suite, `packages/leases/src/testing/lockStoreContract.ts`.
+ *
+ * Whatever the store says about a lock is a value. A rejection means that nothing was learned: the request
+ * may or may not have been applied. No call retries; each ends when its signal aborts. Disposal ends the connections that
+ * the store opened itself, and with them any lease kept by a connection.
+ */
+export interface LockStore extends AsyncDisposable {
+  readonly traits: StoreTraits;
+  /**
+   * The lock as it is now; undefined if there is none yet. Where only the holder can look, another's look is rejected.
+   */
+  look(key: string, signal: AbortSignal): Promise<LockView | undefined>;
+  /** Creates the lock unless it exists. Resolves with the lock as it is afterwards. */
+  create(key: string, signal: AbortSignal): Promise<LockView>;
+  /**
+   * Takes the lock for `leaseMs` milliseconds. The caller chooses `leaseId`, a UUID. Idempotent per
+   * `leaseId`: repeated by the holder, it restarts the lease with the new length. `held`: another lease has the lock.
+   * `absent`: there is no such lock, `create` it first.
+   */
+  acquire(
+    key: string,
+    leaseId: string,
+    leaseMs: number,
+    signal: AbortSignal,
+  ): Promise<'acquired' | 'held' | 'absent'>;
+  /**
+   * Writes the record under the lease if the lock still has this version. `changed`: it has another, or is
+   * gone. A version is opaque: any text that the store did not give out is another version.
+   */
+  raise(
+    key: string,
+    leaseId: string,
+    record: LockRecord,
+    version: string,
+    signal: AbortSignal,
+  ): Promise<'raised' | 'changed' | Refusal>;
+  /**
+   * Restarts the time of the lease, which must still be ours. `leaseMs` is the length it was acquired with; no store has
+   * to remember it.
+   */
+  renew(key: string, leaseId: string, leaseMs: number, signal: AbortSignal): Promise<'renewed' | Refusal>;
+  /** `gone`: this lease no longer held the lock, or never did. That is just as good. */
+  release(key: string, leaseId: string, signal: AbortSignal): Promise<'released' | 'gone'>;
+  /**
+   * Calls `tell`, once, as soon as the store learns without being asked that this lease is over: its connection has ended,
+   * say. At once if this process has no such lease. Undefined where only a request can tell.
+   */
+  readonly onEnd?: (key: string, leaseId: string, tell: (why: Refusal) => void) => void;
+  /**
+   * Ends any lease at once if the lock still has this version. `changed`: it has another, or is gone. Undefined if the
+   * store cannot take a lock away.
+   */
+  readonly break?: (
+    key: string,
+    version: string,
+    signal: AbortSignal,
+  ) => Promise<'broken' | 'notHeld' | 'changed'>;
+  /**
+   * True for an error after which no further try can succeed until somebody changes a setting: a wrong password, a missing
+   * permission, a wrong name. A RangeError always is one. Undefined if the store knows of no others.
+   */
+  readonly isPermanent?: (error: unknown) => boolean;
+  /** Every lock whose key begins with `prefix`, held or not; all locks if it is empty. Undefined if the store cannot list. */
+  readonly list?: (prefix: string, signal: AbortSignal) => AsyncIterable<ListedLock>;
+}
+
+/** True if no further try can succeed. */
+export function isPermanent(store: LockStore, error: unknown): boolean {
+  return error instanceof RangeError || store.isPermanent?.(error) === true;
+}

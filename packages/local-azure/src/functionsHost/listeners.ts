@@ -1,0 +1,150 @@
+import { ServiceBusClient } from '@azure/service-bus';
+import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
+import { QueueServiceClient } from '@azure/storage-queue';
+import type { AppFunction, CosmosTrigger, TimerTrigger } from './appFunctions.ts';
+import type { Clock } from './clock.ts';
+import type { HostJson } from './hostJson.ts';
+import { HostStartError } from './hostStartError.ts';
+import type { Invoker } from './invoker.ts';
+import type { Logger } from './logger.ts';
+import { createQueueListener } from './queue/queueTrigger.ts';
+import { createPullingListener } from './serviceBus/pullingListener.ts';
+import { createServiceBusListener } from './serviceBus/serviceBusTrigger.ts';
+import { connectionString, type Settings } from './settings.ts';
+import { blobListenerLease } from './timer/listenerLease.ts';
+import { isSlow, parseSchedule } from './timer/schedule.ts';
+import { blobScheduleStatus } from './timer/scheduleStatus.ts';
+import { createTimerListener } from './timer/timerTrigger.ts';
+import type { TriggerListener } from './triggerListener.ts';
+
+/** Gives up settling on a broken connection after a minute; the SDK's defaults take four. Milliseconds. */
+const retryOptions = { maxRetries: 3, retryDelayInMs: 800, timeoutInMs: 15_000 };
+
+export interface ListenersOptions {
+  functions: AppFunction[];
+  hostJson: HostJson;
+  settings: Settings;
+  hostId: string;
+  instanceId: string;
+  timerSingleton: boolean;
+  invoker: Invoker;
+  logger: Logger;
+  clock: Clock;
+}
+
+/**
+ * Creates one listener per timer and queue function. Functions with the same connection share a client.
+ * @throws HostStartError naming each function with an invalid connection or schedule
+ */
+export async function createListeners(options: ListenersOptions): Promise<TriggerListener[]> {
+  const { functions, hostJson, settings, invoker, logger, clock } = options;
+  const queueServices = new Map<string, QueueServiceClient>();
+  const serviceBusClients = new Map<string, ServiceBusClient>();
+  let hostsContainer: ContainerClient | undefined;
+
+  /** Loaded only by an app that needs it: whoever has no such trigger need not have the SDK of Cosmos. */
+  async function cosmosListener(fn: AppFunction<CosmosTrigger>): Promise<TriggerListener> {
+    const { createCosmosListener } = await import('./cosmos/cosmosTrigger.ts').catch((cause: unknown) => {
+      throw new HostStartError('its trigger needs the package @azure/cosmos to be installed', { cause });
+    });
+    return createCosmosListener({ fn, instanceId: options.instanceId, invoker, logger, clock });
+  }
+
+  async function create(fn: AppFunction): Promise<TriggerListener | undefined> {
+    const { trigger } = fn;
+    switch (trigger.type) {
+      case 'timer':
+        return timer({ ...fn, trigger });
+      case 'queue': {
+        const { connection } = trigger;
+        const service = shared(queueServices, connection, () =>
+          QueueServiceClient.fromConnectionString(connection),
+        );
+        const { queues } = hostJson.extensions;
+        return createQueueListener({
+          fn: { ...fn, trigger },
+          service,
+          options: queues,
+          invoker,
+          logger,
+          clock,
+        });
+      }
+      case 'serviceBus': {
+        const { connection } = trigger;
+        const client = shared(
+          serviceBusClients,
+          connection,
+          () => new ServiceBusClient(connection, { retryOptions }),
+        );
+        const { serviceBus } = hostJson.extensions;
+        const pulls = trigger.isSessionsEnabled || trigger.cardinality === 'many';
+        return (pulls ? createPullingListener : createServiceBusListener)({
+          fn: { ...fn, trigger },
+          client,
+          options: serviceBus,
+          invoker,
+          logger,
+        });
+      }
+      case 'cosmos':
+        return cosmosListener({ ...fn, trigger });
+      case 'http':
+      case 'durable':
+        return undefined;
+    }
+  }
+
+  function timer(fn: AppFunction<TimerTrigger>): TriggerListener {
+    const { listenerLockPeriod, listenerLockRecoveryPollingInterval } = hostJson.singleton;
+    const schedule = parseSchedule(fn.trigger.schedule);
+    hostsContainer ??= BlobServiceClient.fromConnectionString(
+      connectionString('AzureWebJobsStorage', settings),
+    ).getContainerClient('azure-webjobs-hosts');
+    const container = hostsContainer;
+    return createTimerListener({
+      fn,
+      schedule,
+      statusStore:
+        (fn.trigger.useMonitor ?? true) && isSlow(schedule, clock.now())
+          ? blobScheduleStatus(container, options.hostId, fn.name)
+          : undefined,
+      lease: options.timerSingleton
+        ? blobListenerLease(container, options.hostId, fn.name, listenerLockPeriod, clock)
+        : undefined,
+      leaseRetryInterval: listenerLockRecoveryPollingInterval,
+      invoker,
+      logger,
+      clock,
+    });
+  }
+
+  const listeners: TriggerListener[] = [];
+  const problems: string[] = [];
+  for (const fn of functions) {
+    try {
+      const listener = await create(fn);
+      if (listener !== undefined) listeners.push(listener);
+    } catch (error) {
+      problems.push(`function ${fn.name}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  if (problems.length > 0) throw new HostStartError(problems.join('\n'));
+  await hostsContainer?.createIfNotExists();
+  return [
+    ...listeners,
+    {
+      async start() {},
+      async stop() {},
+      async close() {
+        await Promise.all([...serviceBusClients.values()].map((client) => client.close()));
+      },
+    },
+  ];
+}
+
+function shared<T>(clients: Map<string, T>, connection: string, create: () => T): T {
+  const client = clients.get(connection) ?? create();
+  clients.set(connection, client);
+  return client;
+}

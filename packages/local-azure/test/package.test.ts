@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { filesUnder } from '../../../scripts/compile.ts';
+import { manifestIn, projectIn } from '../../../test/library/emptyProject.ts';
+import { removeFolder } from '../../../test/support/removeFolder.ts';
+import { runProgram } from '../../../test/support/runProgram.ts';
+
+/*
+ * The package as somebody else has it: compiled, in a project whose only other packages are what it depends on. Those are links to
+ * the repository's own, so that the test needs no registry.
+ */
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const out = mkdtempSync(join(tmpdir(), 'local-azure-'));
+const packed = join(out, 'local-azure');
+const project = mkdtempSync(join(tmpdir(), 'local-azure-project-'));
+const installed = join(project, 'node_modules', '@payonce', 'local-azure');
+const program = join(installed, 'dist', 'main.js');
+
+beforeAll(async () => {
+  const { code, output } = await runProgram(join(root, 'scripts/packLocalAzure.ts'), ['--out', out]);
+  if (code !== 0) throw new Error(output);
+  cpSync(packed, installed, { recursive: true });
+  const clients = ['@azure/cosmos', '@azure/functions', '@types/node', 'vitest'];
+  for (const name of new Set([...Object.keys(manifestIn(packed).dependencies), ...clients])) {
+    mkdirSync(dirname(join(project, 'node_modules', name)), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name), 'junction');
+  }
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+}, 120_000);
+afterAll(async () => {
+  await removeFolder(out);
+  await removeFolder(project);
+});
+
+/** Starts a command of the package; resolves with what it printed once it is ready. */
+async function start(args: string[], env: Record<string, string> = {}): Promise<string> {
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: project,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  onTestFinished(async () => {
+    child.kill('SIGINT');
+    await exited;
+  });
+  let printed = '';
+  for await (const chunk of child.stdout.setEncoding('utf8') as AsyncIterable<string>) {
+    printed += chunk;
+    if (/^ready$/m.test(printed)) return printed;
+  }
+  throw new Error(`it ended before it was ready:\n${printed}`);
+}
+
+test('holds compiled code and declarations, and nothing of payonce', () => {
+  const files = filesUnder(packed);
+  expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'azurite/LICENSE']));
+  expect(files.filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))).toEqual([]);
+  expect(readdirSync(join(packed, 'dist')).filter((name) => /stripe|provision|cloud/.test(name))).toEqual([]);
+  expect(filesUnder(join(packed, 'dist')).filter((file) => file.endsWith('.json'))).toEqual([]);
+  const { dependencies } = manifestIn(packed);
+  for (const name of [
+    'stripe',
+    '@payonce/leases',
+    'applicationinsights',
+    'sequelize',
+    '@azure/cosmos',
+    'azurite',
+  ])
+    expect(dependencies).not.toHaveProperty([name]);
+});
+
+test('the services start, and a Functions app runs on them', async () => {
+  const any = [
+    '--cosmos-port',
+    '0',
+    '--service-bus-port',
+    '0',
+    '--service-bus-http-port',
+    '0',
+    '--azurite-port',
+    '0',
+  ];
+  const settings = await start(any);
+  expect(settings.split('\n').map((line) => line.split('=')[0])).toEqual([
+    'AzureWebJobsStorage',
+    'Cosmos',
+    'ServiceBus',
+    'SERVICE_BUS_LOCAL',
+    'ready',
+    '',
+  ]);
+  expect(readFileSync(join(project, '.local/env'), 'utf8')).toBe(settings.replace('ready\n', ''));
+  const fixtures = join(root, 'packages/local-azure/test/functionsHost/fixtures');
+  cpSync(join(fixtures, 'commonJsApp'), join(project, 'app'), { recursive: true });
+  const host = await start(['host', '--app', 'app', '--port', '0']);
+  const address = / on (http:\S+)$/m.exec(host)?.[1];
+  expect(await (await fetch(`${address}/api/hello`)).text()).toBe('from CommonJS');
+});
+
+test('says its version; a command that there is not is named', async () => {
+  expect((await runProgram(program, ['--version'])).output).toMatch(
+    /^@payonce\/local-azure \d+\.\d+\.\d+\s*$/,
+  );
+  expect(await runProgram(program, ['clowd'])).toEqual({
+    code: 2,
+    output: expect.stringContaining('there is no command clowd'),
+  });
+});
+
+test('the test of the guide compiles and passes', async () => {
+  const guide = readFileSync(join(root, 'packages/local-azure/README.md'), 'utf8');
+  const code = /```ts\n(import .*?)```/s.exec(guide)?.[1] ?? '';
+  expect(code).toContain('startCosmos');
+  const theirs = projectIn(project);
+  theirs.write(new Map([['orders.test.ts', code]]));
+  expect(await theirs.complaints()).toBe('');
+  expect(
+    await theirs.run('node_modules/vitest/vitest.mjs', ['run', 'orders.test.ts'], { VITEST: '' }),
+  ).toMatch(/1 passed/);
+}, 60_000);

@@ -1,0 +1,167 @@
+import { errorText } from '@payonce/leases/error-text';
+import { z } from 'zod';
+import {
+  authAnswer,
+  type EtcdAnswer,
+  type EtcdTxn,
+  grantAnswer,
+  keepAliveAnswer,
+  refusalAnswer,
+  txnAnswer,
+} from './etcdMessages.ts';
+
+/** One member of the cluster. Its methods reject if it refuses (`EtcdRefused`) or does not answer. */
+export interface EtcdMember {
+  /** Linearizable, even if it only reads. */
+  txn: (txn: EtcdTxn) => Promise<EtcdAnswer>;
+  /** Makes a lease of `seconds`, or of more if the cluster's election timeout demands it. */
+  grant: (id: string, seconds: number) => Promise<'granted' | 'exists'>;
+  /**
+   * Restarts the time of a lease. A leader that was cut off answers this until it learns of its successor, although the
+   * lease may have ended there. Trust it only if a `txn` on the same member comes back afterwards with the same term:
+   * then that leader had a majority all the time.
+   */
+  keepAlive: (id: string) => Promise<{ kept: boolean; term: string }>;
+  /** Ends a lease, and deletes its keys. */
+  revoke: (id: string) => Promise<'revoked' | 'gone'>;
+}
+
+export interface EtcdGateway {
+  /**
+   * Does the work of one call on one member. If it fails, the next call goes to the next member. A failed request may have
+   * been applied, and is not sent again.
+   */
+  onOneMember: <T>(signal: AbortSignal, work: (member: EtcdMember) => Promise<T>) => Promise<T>;
+}
+
+/** etcd answered with an error. */
+export class EtcdRefused extends Error {
+  override readonly name = 'EtcdRefused';
+  /** One of gRPC's: https://grpc.io/docs/guides/status-codes/. */
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const invalidArgument = 3;
+const notFound = 5;
+const permissionDenied = 7;
+const failedPrecondition = 9;
+const unauthenticated = 16;
+
+/**
+ * etcd's JSON gateway (https://etcd.io/docs/v3.5/dev-guide/api_grpc_gateway/) on the members of one cluster. Endpoints are
+ * `http://host:2379` or `https://`, with `user:password@` in front of the host if the cluster asks for it.
+ *
+ * @throws TypeError if an endpoint is not a URL.
+ */
+export function etcdGateway(endpoints: readonly string[]): EtcdGateway {
+  const members = endpoints.map(memberAt);
+  let present = 0;
+
+  return {
+    async onOneMember(signal, work) {
+      const turn = present;
+      const open = members[turn];
+      if (open === undefined) throw new RangeError('etcd needs at least one endpoint');
+      try {
+        return await work(open(signal));
+      } catch (error) {
+        if (present === turn) present = (turn + 1) % members.length;
+        throw error;
+      }
+    },
+  };
+}
+
+function memberAt(endpoint: string): (signal: AbortSignal) => EtcdMember {
+  const url = new URL(endpoint);
+  const [name, password] = [url.username, url.password].map(decodeURIComponent);
+  let token: string | undefined;
+
+  async function send(path: string, body: unknown, signal: AbortSignal, as?: string): Promise<unknown> {
+    const headers = as === undefined ? {} : { authorization: as };
+    const request = { method: 'POST', headers, body: JSON.stringify(body), signal };
+    const [ok, answer] = await exchange(`${url.origin}/v3/${path}`, request);
+    if (ok) return answer;
+    const { code, message } = refusalAnswer.parse(answer);
+    throw new EtcdRefused(code, `${url.host}: ${message}`);
+  }
+
+  return (signal) => {
+    async function ask<T>(path: string, body: unknown, answer: z.ZodType<T>): Promise<T> {
+      const known = token;
+      try {
+        return answer.parse(await send(path, body, signal, known ?? (await signIn())));
+      } catch (error) {
+        // A token ends after five minutes without use. A request that is refused for that reason was not applied.
+        if (known === undefined || !isRefused(error, unauthenticated)) throw error;
+        return answer.parse(await send(path, body, signal, await signIn()));
+      }
+    }
+
+    /** The token for further requests; undefined if none is needed. */
+    async function signIn(): Promise<string | undefined> {
+      if (name === '') return undefined;
+      token = authAnswer.parse(await send('auth/authenticate', { name, password }, signal)).token;
+      return token;
+    }
+
+    return {
+      txn: (txn) => ask('kv/txn', txn, txnAnswer),
+
+      grant: (id, seconds) =>
+        unless(failedPrecondition, 'exists', async () => {
+          const granted = await ask('lease/grant', { ID: id, TTL: String(seconds) }, grantAnswer);
+          if (granted < seconds)
+            throw new RangeError(`etcd granted a lease of ${granted} s, not ${seconds} s`);
+          return 'granted';
+        }),
+
+      keepAlive: (id) => ask('lease/keepalive', { ID: id }, keepAliveAnswer),
+
+      revoke: (id) =>
+        unless(notFound, 'gone', async () => {
+          await ask('lease/revoke', { ID: id }, z.object({}));
+          return 'revoked';
+        }),
+    };
+  };
+}
+
+async function exchange(url: string, request: RequestInit): Promise<[ok: boolean, answer: unknown]> {
+  try {
+    const response = await fetch(url, request);
+    return [response.ok, await response.json()];
+  } catch (error) {
+    // The message of `fetch` is always "fetch failed".
+    const why = errorText(error instanceof TypeError ? (error.cause ?? error) : error);
+    throw new Error(`no answer from ${url}: ${why}`, { cause: error });
+  }
+}
+
+/** True if etcd refuses the name, the password or the access to the keys. */
+export function etcdDenies(error: unknown): boolean {
+  return isRefused(error, invalidArgument) || isRefused(error, permissionDenied);
+}
+
+/** The answer, or `other` if etcd refused with this code. */
+async function unless<T extends string, Other extends string>(
+  code: number,
+  other: Other,
+  ask: () => Promise<T>,
+): Promise<T | Other> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (isRefused(error, code)) return other;
+    throw error;
+  }
+}
+
+function isRefused(error: unknown, code: number): boolean {
+  return error instanceof EtcdRefused && error.code === code;
+}

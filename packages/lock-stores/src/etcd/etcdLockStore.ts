@@ -1,0 +1,170 @@
+import type { LockStore, StoreTraits } from '@payonce/leases';
+import { recordToText } from '../recordText.ts';
+import { etcdDenies, etcdGateway } from './etcdGateway.ts';
+import {
+  brokenLeaseValue,
+  etcdLeaseId,
+  hasValue,
+  isAsSeen,
+  isVersion,
+  keyExists,
+  keysOf,
+  lockFrom,
+  page,
+  refusalOfEntry,
+  viewOfEntry,
+} from './etcdLock.ts';
+import { base64 } from './etcdMessages.ts';
+
+export interface EtcdLockOptions {
+  /** Prefix of the keys of all locks in etcd. Default: `payonce/locks/`. */
+  prefix?: string;
+}
+
+/**
+ * etcd grants at least 1.5 times its election timeout: 2 s by default. It looks for leases that have ended twice a second
+ * (measured lag: up to 0.5 s; the rest is for a busy machine).
+ */
+export const etcdTraits: StoreTraits = {
+  lease: { minMs: 2_000, maxMs: 3_600_000, stepMs: 1_000 },
+  expiryLagMs: 1_500,
+  keptBy: 'id',
+  looks: 'anyone',
+};
+
+/** Locks in one answer of a listing. */
+const pageSize = 500;
+
+/**
+ * Locks on etcd 3.4 or later, through its JSON gateway. Endpoints are `http://host:2379` or `https://…`, with
+ * `user:password@` in front of the host where etcd asks for it. A failed call moves the next one to the next endpoint.
+ *
+ * - A lock has two keys: `record/…` with the record, for ever, and `lease/…` with the lease id, attached to an etcd lease.
+ * - The lease ends when the etcd lease does: at its time, or up to 0.5 s later (measured). A new leader of the cluster
+ *   starts its time anew, so it then ends up to a lease and an election later, never early.
+ * - The fence is in the record, which is written in one transaction that compares the lease and the revision.
+ * - etcd needs no settings for it. An election timeout above 1.3 s makes the shortest leases longer than asked for.
+ * - What breaks it: a backup restored into a running system frees what is held, and only the holders' clocks make new fences
+ *   rise. An etcd before 3.4.31 or 3.5.13 whose leader hangs on its disk may end leases early (https://github.com/etcd-io/etcd/issues/15247).
+ */
+export function etcdLockStore(
+  endpoints: string | readonly string[],
+  { prefix = 'payonce/locks/' }: EtcdLockOptions = {},
+): LockStore {
+  const etcd = etcdGateway(typeof endpoints === 'string' ? [endpoints] : endpoints);
+
+  return {
+    traits: etcdTraits,
+    isPermanent: etcdDenies,
+
+    async look(key, signal) {
+      const { get } = keysOf(prefix, key);
+      const { record, lease } = lockFrom(
+        await etcd.onOneMember(signal, (member) => member.txn({ success: get })),
+      );
+      return record && viewOfEntry(record, lease);
+    },
+
+    async create(key, signal) {
+      const { record, get } = keysOf(prefix, key);
+      const put = { request_put: { key: record, value: '' } };
+      const txn = { compare: [keyExists(record)], success: get, failure: [put, ...get] };
+      const lock = lockFrom(await etcd.onOneMember(signal, (member) => member.txn(txn)));
+      if (lock.record === undefined) throw new Error(`etcd has no lock "${key}" after it was created`);
+      return viewOfEntry(lock.record, lock.lease);
+    },
+
+    async acquire(key, leaseId, leaseMs, signal) {
+      const keys = keysOf(prefix, key);
+      const id = etcdLeaseId(keys, leaseId, leaseMs);
+      return etcd.onOneMember(signal, async (member) => {
+        const seen = lockFrom(await member.txn({ success: keys.get }));
+        if (seen.record === undefined) return 'absent';
+        if (seen.lease !== undefined && ![leaseId, brokenLeaseValue].includes(seen.lease.value))
+          return 'held';
+        const granted = await member.grant(id, leaseMs / 1000);
+        const again = granted === 'exists' ? await member.keepAlive(id) : undefined;
+        const answer = await member.txn({
+          compare: [keyExists(keys.record), isAsSeen(keys.lease, seen.lease)],
+          success: [{ request_put: { key: keys.lease, value: base64(leaseId), lease: id } }],
+          failure: keys.get,
+        });
+        const { record, lease } = lockFrom(answer);
+        if (answer.succeeded || (lease?.value === leaseId && lease.lease === id)) {
+          if (again === undefined || (again.kept && again.term === answer.term)) return 'acquired';
+          throw new Error('etcd did not confirm that the lease was restarted');
+        }
+        // Another was quicker. Without this, the etcd lease would run out by itself.
+        await member.revoke(id);
+        return record === undefined ? 'absent' : 'held';
+      });
+    },
+
+    async raise(key, leaseId, written, version, signal) {
+      const { record, lease, get } = keysOf(prefix, key);
+      const txn = {
+        compare: [hasValue(lease, 'EQUAL', leaseId), isVersion(record, version)],
+        success: [{ request_put: { key: record, value: base64(recordToText(written)) } }],
+        failure: get,
+      };
+      const answer = await etcd.onOneMember(signal, (member) => member.txn(txn));
+      if (answer.succeeded) return 'raised';
+      const lock = lockFrom(answer);
+      return lock.lease?.value === leaseId ? 'changed' : refusalOfEntry(lock);
+    },
+
+    async renew(key, leaseId, leaseMs, signal) {
+      const keys = keysOf(prefix, key);
+      return etcd.onOneMember(signal, async (member) => {
+        const { kept, term } = await member.keepAlive(etcdLeaseId(keys, leaseId, leaseMs));
+        const answer = await member.txn({ success: keys.get });
+        const lock = lockFrom(answer);
+        if (lock.lease?.value !== leaseId) return refusalOfEntry(lock);
+        if (!kept) return { kind: 'refused', reason: 'taken', detail: 'etcd has ended the lease' };
+        if (term !== answer.term) throw new Error('etcd changed its leader during the renewal');
+        return 'renewed';
+      });
+    },
+
+    async release(key, leaseId, signal) {
+      const { get } = keysOf(prefix, key);
+      return etcd.onOneMember(signal, async (member) => {
+        const { lease } = lockFrom(await member.txn({ success: get }));
+        if (lease?.value !== leaseId) return 'gone';
+        return (await member.revoke(lease.lease)) === 'revoked' ? 'released' : 'gone';
+      });
+    },
+
+    async break(key, version, signal) {
+      const { record, lease, get } = keysOf(prefix, key);
+      const txn = {
+        compare: [isVersion(record, version), hasValue(lease, 'NOT_EQUAL', brokenLeaseValue)],
+        // It stays attached to the etcd lease, and ends with it.
+        success: [{ request_put: { key: lease, value: base64(brokenLeaseValue), ignore_lease: true } }],
+        failure: get,
+      };
+      const answer = await etcd.onOneMember(signal, (member) => member.txn(txn));
+      if (answer.succeeded) return 'broken';
+      return lockFrom(answer).record?.modRevision === version ? 'notHeld' : 'changed';
+    },
+
+    async *list(beginning, signal) {
+      const [records, leases] = [`${prefix}record/`, `${prefix}lease/`];
+      for (let from = beginning; ; ) {
+        const success = [records, leases].map((folder) => page(folder + beginning, folder + from, pageSize));
+        const answer = await etcd.onOneMember(signal, (member) => member.txn({ success }));
+        const [found, leased] = answer.ranges;
+        // Every held lock has its record, so this page of leases reaches as far as that of the records.
+        const leaseOf = new Map(leased?.entries.map((lease) => [lease.key.slice(leases.length), lease]));
+        for (const record of found?.entries ?? []) {
+          const key = record.key.slice(records.length);
+          yield { key, ...viewOfEntry(record, leaseOf.get(key)) };
+          from = `${key}\0`;
+        }
+        if (found?.more !== true) return;
+      }
+    },
+
+    async [Symbol.asyncDispose]() {},
+  };
+}

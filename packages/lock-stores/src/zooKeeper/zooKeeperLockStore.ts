@@ -1,0 +1,170 @@
+import type { LockStore, Refusal, StoreTraits } from '@payonce/leases';
+import { recordToText } from '../recordText.ts';
+import { leaseSessions } from './leaseSessions.ts';
+import { brokenLeaseData, isOurs, nodesOf, versionOfNode, viewOfNode } from './lockNodes.ts';
+import { createLock, listLocks, readLock, refusalOfLease } from './lockRequests.ts';
+import { zooKeeperEnsemble } from './zooKeeperEnsemble.ts';
+import { check, createNode, existsNode, multi, remove, setData, zooKeeperCode } from './zooKeeperRequests.ts';
+
+export interface ZooKeeperLockOptions {
+  /** The node below which the locks are. It is created if it is missing. Default: `/payonce/locks`. */
+  root?: string;
+  /** The servers' `tickTime`, in milliseconds. Default: 2,000, as in ZooKeeper's own sample. */
+  tickMs?: number;
+}
+
+/**
+ * A server grants sessions of 2 to 20 ticks, and ends them at the next full tick
+ * (https://zookeeper.apache.org/doc/r3.8.0/zookeeperAdmin.html). A second more is for a busy machine.
+ */
+export function zooKeeperTraits(tickMs: number): StoreTraits {
+  return {
+    lease: { minMs: 2 * tickMs, maxMs: 20 * tickMs, stepMs: 1 },
+    expiryLagMs: tickMs + 1_000,
+    keptBy: 'connection',
+    looks: 'anyone',
+  };
+}
+
+/**
+ * Locks on ZooKeeper (tested: 3.8). `connectString` is `host:port,host:port/chroot`, as other clients have it. A failed call
+ * moves the next one to the next server.
+ *
+ * - A lease is a session of its own, whose timeout is the length of the lease, and a node that ends with it.
+ * - The lease ends at the next tick after its time. A lost connection does not end it: the next renewal connects to the same
+ *   session. After a change of leader its time starts anew, so it ends late, never early.
+ * - Each renewal connects anew. A server that is not the leader tells it only twice a tick of requests on a connection, and
+ *   forgets them if it dies: the session then ends early. It asks the leader about a session that connects.
+ * - The fence is in the data of the lock's node, written in one transaction that checks the lease and the version.
+ * - The servers need a `tickTime` for the leases, and a `maxClientCnxns` (60 by default) above the locks that one machine
+ *   holds at once, each with a connection. Anyone who reaches the servers may do everything: nodes have no ACLs.
+ * - What breaks it: data deleted or restored in a running system frees what is held, and only the holders' clocks make new
+ *   fences rise. So does an ensemble with `forceSync=no` that loses its power. ClickHouse Keeper does not resume sessions: there a lease is lost at its first
+ *   renewal (https://github.com/ClickHouse/ClickHouse/issues/116690).
+ */
+export function zooKeeperLockStore(
+  connectString: string,
+  { root: below = '/payonce/locks', tickMs = 2_000 }: ZooKeeperLockOptions = {},
+): LockStore {
+  const ensemble = zooKeeperEnsemble(connectString);
+  const sessions = leaseSessions(ensemble);
+  const root = ensemble.chroot + below;
+
+  /** Ends the session of a lease that is lost, and says why it is. */
+  async function lost(key: string, leaseId: string, signal: AbortSignal): Promise<Refusal> {
+    await sessions.end(nameOf(key, leaseId), signal);
+    return refusalOfLease(nodesOf(root, key), await ensemble.shared(signal), signal);
+  }
+
+  return {
+    traits: zooKeeperTraits(tickMs),
+
+    async look(key, signal) {
+      const seen = await readLock(nodesOf(root, key), await ensemble.shared(signal), signal);
+      return seen && viewOfNode(seen);
+    },
+
+    async create(key, signal) {
+      const nodes = nodesOf(root, key);
+      const connection = await ensemble.shared(signal);
+      await createLock(root, nodes, connection, signal);
+      const seen = await readLock(nodes, connection, signal);
+      if (seen === undefined) throw new Error(`ZooKeeper has no lock "${key}" after it was created`);
+      return viewOfNode(seen);
+    },
+
+    async acquire(key, leaseId, leaseMs, signal) {
+      const nodes = nodesOf(root, key);
+      const name = nameOf(key, leaseId);
+      let ours = await sessions.settle(name, signal);
+      if (ours?.connection.session.timeoutMs === leaseMs) {
+        if (await sessions.keep(ours, signal)) return 'acquired';
+        await sessions.end(name, signal);
+        ours = undefined;
+      }
+      const seen = await readLock(nodes, await ensemble.shared(signal), signal);
+      if (seen === undefined) return 'absent';
+      const owner = seen.lease?.ephemeralOwner;
+      if (owner !== undefined && owner !== ours?.connection.session.id) return 'held';
+      // A session keeps its length. The lock goes to one of another length without being free in between.
+      const tenure = owner === undefined ? undefined : ours?.tenure;
+      const handOver = tenure === undefined ? [] : [...isOurs(nodes, tenure), remove(nodes.lease)];
+      const session = await sessions.start(name, nodes, leaseMs, signal);
+      const take = [createNode(nodes.lease, leaseId, 'with the session'), setData(nodes.tenure, leaseId)];
+      const answer = await session.connection.send(multi([...handOver, ...take]), signal);
+      if (answer.kind === 'done') {
+        sessions.took(session, answer.stats[0]?.version);
+        return 'acquired';
+      }
+      await sessions.end(name, signal);
+      return answer.code === zooKeeperCode.noNode && owner === undefined ? 'absent' : 'held';
+    },
+
+    async raise(key, leaseId, record, version, signal) {
+      const nodes = nodesOf(root, key);
+      const data = recordToText(record);
+      const session = sessions.find(nameOf(key, leaseId));
+      if (session?.tenure === undefined) return notOurs;
+      if (!(await sessions.connect(session, signal))) return lost(key, leaseId, signal);
+      const stat = await session.connection.send(existsNode(nodes.lock), signal);
+      if (stat === undefined || versionOfNode(stat) !== version) return 'changed';
+      const write = [...isOurs(nodes, session.tenure), setData(nodes.lock, data, stat.version)];
+      const answer = await session.connection.send(multi(write), signal);
+      if (answer.kind === 'done') return 'raised';
+      return answer.operation === write.length - 1 ? 'changed' : lost(key, leaseId, signal);
+    },
+
+    async renew(key, leaseId, _leaseMs, signal) {
+      const session = sessions.find(nameOf(key, leaseId));
+      if (session === undefined) return notOurs;
+      return (await sessions.keep(session, signal)) ? 'renewed' : lost(key, leaseId, signal);
+    },
+
+    async release(key, leaseId, signal) {
+      const session = sessions.find(nameOf(key, leaseId));
+      if (session === undefined || !(await sessions.connect(session, signal))) return 'gone';
+      const { lease } = nodesOf(root, key);
+      const [stat] = await Promise.all([
+        session.connection.send(existsNode(lease), signal),
+        sessions.end(nameOf(key, leaseId), signal),
+      ]);
+      return stat?.ephemeralOwner === session.connection.session.id ? 'released' : 'gone';
+    },
+
+    async break(key, version, signal) {
+      const nodes = nodesOf(root, key);
+      const seen = await readLock(nodes, await ensemble.shared(signal), signal);
+      if (seen === undefined || versionOfNode(seen.stat) !== version) return 'changed';
+      if (seen.lease === undefined) return 'notHeld';
+      const operations = [
+        check(nodes.lock, seen.stat.version),
+        remove(nodes.lease),
+        setData(nodes.tenure, brokenLeaseData),
+      ];
+      const answer = await (await ensemble.shared(signal)).send(multi(operations), signal);
+      if (answer.kind === 'done') return 'broken';
+      return answer.operation === 1 ? 'notHeld' : 'changed';
+    },
+
+    async *list(prefix, signal) {
+      const connection = await ensemble.shared(signal);
+      for await (const { key, ...seen } of listLocks(root, prefix, connection, signal)) {
+        yield { key, ...viewOfNode(seen) };
+      }
+    },
+
+    async [Symbol.asyncDispose]() {
+      await sessions[Symbol.asyncDispose]();
+      await ensemble[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The name of a lease among those of this process. */
+const nameOf = (key: string, leaseId: string) => `${leaseId} ${key}`;
+
+const notOurs: Refusal = {
+  kind: 'refused',
+  reason: 'taken',
+  detail: 'this process has no ZooKeeper session for the lease',
+};
