@@ -2,7 +2,7 @@
  * Time and memory of the largest bodies: 145,000 rows of JSON (31 MB) in bodies of 12 MB at most, the export of 100,000 of them,
  * and as many imports of 12 MB as an instance of 2 GB takes at once.
  *
- *   npm run bench:bodies -- [--part ROWS] [--at-once N]
+ *   npm run bench -- bodies [--part ROWS] [--at-once N]
  */
 import { parseArgs } from 'node:util';
 import { startLocalApp } from './localApp.ts';

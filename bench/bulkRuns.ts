@@ -2,7 +2,7 @@
  * Payments beside bulk runs: seconds in which one host pays due invoices, and in which a run of them that a person starts ends,
  * while five bulk runs are open (one voids, four wait for it), and without them, as a ratio.
  *
- *   npm run bench:bulk -- [--invoices N] [--voided N]
+ *   npm run bench -- bulk [--invoices N] [--voided N]
  *
  * The exit code is 1 if something was charged twice or voided wrongly, or if payments take more than twice as long.
  */
@@ -16,7 +16,7 @@ const { values } = parseArgs({
 });
 const [invoices = 0, voided = 0] = [values.invoices, values.voided].map(Number);
 if (![invoices, voided].every((count) => Number.isInteger(count) && count > 0)) {
-  console.error('npm run bench:bulk -- [--invoices N] [--voided N]');
+  console.error('npm run bench -- bulk [--invoices N] [--voided N]');
   process.exit(2);
 }
 

@@ -2,7 +2,7 @@
  * Measures what the summary, the report and the lists take with a thousand invoices and with a hundred thousand, on the local
  * cloud: half of them paid, a quarter due now, a quarter due later. The host's timers rest.
  *
- *   npm run bench:figures -- [--invoices N]
+ *   npm run bench -- figures [--invoices N]
  *
  * Exits with 1 if a limit of docs/figures.md is exceeded.
  */
@@ -19,7 +19,7 @@ const never = '0 0 0 29 2 *';
 const { values } = parseArgs({ options: { invoices: { type: 'string', default: '100000' } } });
 const many = Number(values.invoices);
 if (!Number.isInteger(many) || many <= few) {
-  console.error(`npm run bench:figures -- [--invoices N], N above ${few}`);
+  console.error(`npm run bench -- figures [--invoices N], N above ${few}`);
   process.exit(2);
 }
 

@@ -3,7 +3,7 @@
  * checkout of this project on the same stand-ins in the same run. Each turn has a new local cloud, and ends with bare uploads
  * of as many blobs: no host can be faster than those.
  *
- *   npm run bench:receipts -- [--receipts N] [--rounds N] [--baseline DIR] [--least RATIO]
+ *   npm run bench -- receipts [--receipts N] [--rounds N] [--baseline DIR] [--least RATIO]
  *
  * With `--baseline` the last line is the ratio of the medians, and the exit code is 1 if it is below RATIO. It is 1 as well
  * if a receipt is missing or doubled.
@@ -22,7 +22,7 @@ const { values } = parseArgs({
 });
 const [receipts = 0, rounds = 0, least = 0] = [values.receipts, values.rounds, values.least].map(Number);
 if (![receipts, rounds].every((count) => Number.isInteger(count) && count > 0) || !(least > 0)) {
-  console.error('npm run bench:receipts -- [--receipts N] [--rounds N] [--baseline DIR] [--least RATIO]');
+  console.error('npm run bench -- receipts [--receipts N] [--rounds N] [--baseline DIR] [--least RATIO]');
   process.exit(2);
 }
 

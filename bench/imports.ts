@@ -2,7 +2,7 @@
  * Rows per second and memory of imports into one host: one body of 150,000 CSV rows, then a million in parts of 100,000. With
  * another checkout in turns, on a local cloud of this one.
  *
- *   npm run bench:imports -- [--body N] [--rows N] [--part N] [--baseline DIR]
+ *   npm run bench -- imports [--body N] [--rows N] [--part N] [--baseline DIR]
  *
  * The exit code is 1 if a row is missing, if memory grows from part to part, or if the other checkout is faster.
  */
@@ -27,7 +27,7 @@ const { values } = parseArgs({
 });
 const [body = 0, rows = 0, part = 0] = [values.body, values.rows, values.part].map(Number);
 if (![body, rows, part].every((count) => Number.isInteger(count) && count > 0)) {
-  console.error('npm run bench:imports -- [--body N] [--rows N] [--part N] [--baseline DIR]');
+  console.error('npm run bench -- imports [--body N] [--rows N] [--part N] [--baseline DIR]');
   process.exit(2);
 }
 

@@ -1,6 +1,6 @@
 /**
  * One process holds many leases for minutes. It must lose none and use at most half a core on average.
- * `npm run bench:endurance`; `--leases N`, `--seconds S`.
+ * `npm run bench -- endurance`; `--leases N`, `--seconds S`.
  */
 import { parseArgs } from 'node:util';
 import { ContainerClient } from '@azure/storage-blob';

@@ -1,7 +1,7 @@
 /**
  * Leases of 15 s on a real Azurite, in real time. Each has its own proxy, whose network fails at a random
  * moment of the renewal cycle. The holder must notice at least the margin before the service could grant the
- * lock to another process. `npm run bench:lease-faults` exits with 1 if it does not. `--trials N` per fault.
+ * lock to another process. `npm run bench -- lease-faults` exits with 1 if it does not. `--trials N` per fault.
  */
 import { parseArgs } from 'node:util';
 import { ContainerClient } from '@azure/storage-blob';

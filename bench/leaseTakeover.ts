@@ -1,6 +1,6 @@
 /**
  * Measures how long a lock stays free after its holder is killed (SIGKILL) or asked to stop (SIGTERM): real processes,
- * a real Azurite, leases of 15 s. `npm run bench:takeover` exits with 1 if a trial takes longer than allowed.
+ * a real Azurite, leases of 15 s. `npm run bench -- takeover` exits with 1 if a trial takes longer than allowed.
  * `--trials N`.
  */
 import { parseArgs } from 'node:util';

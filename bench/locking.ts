@@ -1,7 +1,7 @@
 /**
  * The cost of leases compared with the same calls on the bare SDK, in one run on one Azurite. Short rounds of
  * the two alternate, and each round is compared with its neighbour, so other load on the machine affects both
- * equally. `npm run bench:locking` exits with 1 if leases take more than 1.10 times as long as the bare
+ * equally. `npm run bench -- locking` exits with 1 if leases take more than 1.10 times as long as the bare
  * calls, or make one request more. `--cycles N` per round and lane count, `--rounds N`.
  */
 import { randomUUID } from 'node:crypto';

@@ -2,7 +2,7 @@
  * Measures how long each page of the dashboard takes until it has all its data, in Chromium, with no invoice and with a hundred
  * thousand: half of them paid, a quarter due now, a quarter due later. The host's timers rest.
  *
- *   npm run bench:pages -- [--invoices N]
+ *   npm run bench -- pages [--invoices N]
  *
  * Exits with 1 if a page complains in the console, asks another origin, or is wider than a window of 360 or 1280 pixels, or if the
  * first one takes longer than a second.
@@ -24,7 +24,7 @@ const firstLoad = 1_000;
 const { values } = parseArgs({ options: { invoices: { type: 'string', default: '100000' } } });
 const many = Number(values.invoices);
 if (!Number.isInteger(many) || many < 1) {
-  console.error('npm run bench:pages -- [--invoices N]');
+  console.error('npm run bench -- pages [--invoices N]');
   process.exit(2);
 }
 

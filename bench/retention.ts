@@ -3,7 +3,7 @@
  * cloud, then they are moved as if `KEEP_DAYS` had passed, without the rests that a run takes. docs/retention.md has the
  * figures.
  *
- *   npm run bench:retention -- [--invoices N]
+ *   npm run bench -- retention [--invoices N]
  */
 import { parseArgs } from 'node:util';
 import type { Container } from '@azure/cosmos';
@@ -28,7 +28,7 @@ const largerBytes = 2_500;
 const { values } = parseArgs({ options: { invoices: { type: 'string', default: '8000' } } });
 const count = Number(values.invoices);
 if (!Number.isInteger(count) || count < 1) {
-  console.error('npm run bench:retention -- [--invoices N]');
+  console.error('npm run bench -- retention [--invoices N]');
   process.exit(2);
 }
 

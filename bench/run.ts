@@ -1,4 +1,25 @@
-/** Runs the benchmark that the options name; throughput if they name none. */
-if (process.argv.includes('--pace')) await import('./pace/main.ts');
-else if (process.argv.includes('--due-at-once')) await import('./pace/dueAtOnce.ts');
-else await import('./throughput.ts');
+// npm run bench [-- NAME] [options]: the benchmark that NAME says, throughput if it says nothing.
+import { runNamed } from '../scripts/runNamed.ts';
+
+const [name] = process.argv.slice(2);
+if (name === undefined || name.startsWith('-')) await import('./throughput.ts');
+else
+  await runNamed('npm run bench', {
+    pace: () => import('./pace/main.ts'),
+    'due-at-once': () => import('./pace/dueAtOnce.ts'),
+    receipts: () => import('./followUps.ts'),
+    figures: () => import('./figures.ts'),
+    pages: () => import('./pages.ts'),
+    report: () => import('./report/main.ts'),
+    retention: () => import('./retention.ts'),
+    imports: () => import('./imports.ts'),
+    bulk: () => import('./bulkRuns.ts'),
+    bodies: () => import('./bodies.ts'),
+    tracing: () => import('./tracing.ts'),
+    locking: () => import('./locking.ts'),
+    takeover: () => import('./leaseTakeover.ts'),
+    endurance: () => import('./leaseEndurance.ts'),
+    'lease-faults': () => import('./leaseFaults.ts'),
+    stores: () => import('./stores/main.ts'),
+    'store-faults': () => import('./stores/faults.ts'),
+  });

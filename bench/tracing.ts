@@ -4,7 +4,7 @@
  * Application Insights is played by a program that takes everything and keeps nothing. Needs `openssl` for its certificate, as
  * the exporter speaks TLS only.
  *
- *   npm run bench:tracing -- [--pairs N] [--invoices N] [--sample S]
+ *   npm run bench -- tracing [--pairs N] [--invoices N] [--sample S]
  *
  * Prints the time per invoice of each run until all are paid, the processor time of the host until their receipts are written,
  * and the ratios of the pairs. Stops if spans are not exported where they should be, or are where they should not.
@@ -34,7 +34,7 @@ if (
   pairs === undefined ||
   invoices === undefined
 ) {
-  console.error('npm run bench:tracing -- [--pairs N] [--invoices N] [--sample S]');
+  console.error('npm run bench -- tracing [--pairs N] [--invoices N] [--sample S]');
   process.exit(2);
 }
 

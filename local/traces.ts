@@ -1,5 +1,5 @@
 /**
- * `npm run traces -- [--port P]`: receives the traces of hosts that run with `OTEL_EXPORTER_OTLP_ENDPOINT`, and shows them
+ * `npm run cloud -- traces [--port P]`: receives the traces of hosts that run with `OTEL_EXPORTER_OTLP_ENDPOINT`, and shows them
  * as text (docs/tracing.md).
  */
 import { parseArgs } from 'node:util';

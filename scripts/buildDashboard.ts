@@ -1,4 +1,4 @@
-// npm run build:ui: builds the dashboard from ui/ into dist/ui, from which the app serves it.
+// npm run build: builds the dashboard from ui/ into dist/ui, from which the app serves it.
 import { globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// npm run release:keep [-- --out DIR] [--force]: keeps the package of this version, without its dependencies, as
+// npm run package -- release [--out DIR] [--force]: keeps the package of this version, without its dependencies, as
 // test/releases/payonce-VERSION.zip. The tests there run it next to the sources. The zip is reproducible.
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

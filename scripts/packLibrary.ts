@@ -1,4 +1,4 @@
-// npm run pack:library [-- --out DIR]: packs the packages that other teams import, each as payonce-NAME-VERSION.tgz: JavaScript,
+// npm run package -- library [--out DIR]: packs the packages that other teams import, each as payonce-NAME-VERSION.tgz: JavaScript,
 // type declarations, README and guides. Its package.json is that of its folder, whose exports name the sources. What each subpath
 // needs is read from the compiled files.
 import {

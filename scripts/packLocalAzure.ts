@@ -1,4 +1,4 @@
-// npm run pack:local-azure [-- --out DIR]: packs packages/local-azure as payonce-local-azure-VERSION.tgz: compiled,
+// npm run package -- local-azure [--out DIR]: packs packages/local-azure as payonce-local-azure-VERSION.tgz: compiled,
 // because Node does not strip types in node_modules. Its package.json is made from the one there; what it depends on is read from
 // the compiled files. Azurite's program is copied into it, so that what it never loads need not be installed.
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

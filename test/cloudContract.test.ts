@@ -11,7 +11,7 @@ import { deviates, official, officialAddresses } from './support/officialEmulato
 
 // The behaviour that the app relies on the services for, and nothing else. Runs against the stand-ins, or
 // with PAYONCE_TEST_CLOUD=official against the emulators in compose.yaml, which
-// `npm run emulators:prepare` prepares.
+// `npm run cloud -- emulators` prepares.
 
 const stack = new AsyncDisposableStack();
 const shard = randomUUID();

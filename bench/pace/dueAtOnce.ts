@@ -2,7 +2,7 @@
  * Many invoices due at once, far more than the provider's allowance pays in a minute: is each claimed once, does
  * none wait in backoff, and does the memory of the hosts stay flat?
  *
- *   npm run bench -- --due-at-once [--invoices 10000] [--rate 25] [--latency 300] [--hosts 3]
+ *   npm run bench -- due-at-once [--invoices 10000] [--rate 25] [--latency 300] [--hosts 3]
  *
  * It takes invoices / rate seconds, 400 by default; half as long again and a minute later it gives up. The exit
  * code is 1 if something is missed.
@@ -20,7 +20,6 @@ import { refusedShareOf, shareOf } from './samples.ts';
 
 const { values } = parseArgs({
   options: {
-    'due-at-once': { type: 'boolean' },
     invoices: { type: 'string', default: '10000' },
     rate: { type: 'string', default: '25' },
     latency: { type: 'string', default: '300' },

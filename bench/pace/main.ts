@@ -2,7 +2,7 @@
  * Measures how much of the provider's allowance (calls per second) becomes paid invoices, for allowances, latencies and
  * numbers of hosts:
  *
- *   npm run bench -- --pace [--rates 25,100,400] [--latencies 300,1000] [--hosts 1,3,8] [--kill] [--add]
+ *   npm run bench -- pace [--rates 25,100,400] [--latencies 300,1000] [--hosts 1,3,8] [--kill] [--add]
  *                    [--seconds 60] [--warm-up 15] [--trace]
  *
  * --kill: of three hosts, the one that claims is killed halfway. --add: a third host joins two halfway.
@@ -22,7 +22,6 @@ import { bars, missesOf } from './verdict.ts';
 
 const { values } = parseArgs({
   options: {
-    pace: { type: 'boolean' },
     rates: { type: 'string', default: '25,100,400' },
     latencies: { type: 'string', default: '300,1000' },
     hosts: { type: 'string' },

@@ -3,7 +3,7 @@
  * refunded and 3 % disputed at the provider, then the report has to match the documents and the provider's ledger to the
  * minor unit.
  *
- *   npm run bench:report -- [--invoices N]
+ *   npm run bench -- report [--invoices N]
  *
  * Exits with 1 if anything differs. Times, requests to the invoices container and memory of a fresh host are only printed:
  * they depend on the machine as much as on the app.
@@ -32,7 +32,7 @@ const stalledMs = 300_000;
 const { values } = parseArgs({ options: { invoices: { type: 'string', default: '100000' } } });
 const count = Number(values.invoices);
 if (!Number.isInteger(count) || count < 1) {
-  console.error('npm run bench:report -- [--invoices N]');
+  console.error('npm run bench -- report [--invoices N]');
   process.exit(2);
 }
 

@@ -1,5 +1,5 @@
 /**
- * Leases under faults, on each store (`npm run bench:store-faults`). Each trial has a holder behind a proxy and a competitor
+ * Leases under faults, on each store (`npm run bench -- store-faults`). Each trial has a holder behind a proxy and a competitor
  * that asks for the lock directly all the time. At a random moment something happens: the network fails, which only a request
  * of the holder can show, or its connections are reset while it asks for nothing, or its sessions are ended by the server, or
  * the server is killed and started anew on its data.

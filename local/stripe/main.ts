@@ -5,7 +5,7 @@ import { wholeNumberArgument } from '../../packages/local-azure/src/wholeNumberA
 import { startPayments } from './index.ts';
 import { trafficArguments } from './trafficArguments.ts';
 
-const usage = `npm run payments -- [options]
+const usage = `npm run cloud -- payments [options]
   --port P          port; 0, the default: any
   --data DIR        keep data under DIR (default: in memory)
   --search-lag MS   milliseconds until search shows a change (default 60000)

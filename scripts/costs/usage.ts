@@ -24,7 +24,7 @@ export const perInvoice = {
   receiptCosmosRequests: {
     value: 0.04,
     basis: 'measured',
-    how: '`npm run bench:receipts`: two for 50 receipts',
+    how: '`npm run bench -- receipts`: two for 50 receipts',
   },
   requestUnits: {
     value: 50,
@@ -40,7 +40,7 @@ export const perInvoice = {
   queueOperations: {
     value: 0.05,
     basis: 'measured',
-    how: '`npm run bench:receipts`: a send, a receive and a delete for 50',
+    how: '`npm run bench -- receipts`: a send, a receive and a delete for 50',
   },
   gbSeconds: {
     value: 0.2,

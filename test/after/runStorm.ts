@@ -1,4 +1,4 @@
-/** `npm run test:events`: the storm of events at full size. `-- --seed N` begins like that one, `-- --storms N` runs several. */
+/** `npm run check -- events`: the storm of events at full size. `-- --seed N` begins like that one, `-- --storms N` runs several. */
 import { parseArgs } from 'node:util';
 import { eventStorm } from './storm.ts';
 

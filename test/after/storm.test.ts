@@ -3,7 +3,7 @@ import { anInvoice } from '../support/anInvoice.ts';
 import { mismatches } from './mismatches.ts';
 import { eventStorm } from './storm.ts';
 
-/** `npm run test:events` is the same at full size. */
+/** `npm run check -- events` is the same at full size. */
 test('a storm of events: every answer is the expected one, and every invoice matches the ledger', async () => {
   const { problems, answers, charges, refunds, disputes, results } = await eventStorm({
     seed: 20_261,

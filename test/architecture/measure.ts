@@ -1,6 +1,6 @@
 /**
  * Prints how much code there is and how much of it a payment and a refund pass through: what a change that claims to simplify is
- * measured by, with the goal beside each figure that has one. `npm run measure [-- --json]`. A file is on a way if one of its
+ * measured by, with the goal beside each figure that has one. `npm run check -- measure [--json]`. A file is on a way if one of its
  * functions is called there. A process of its own, so that nothing but the app is measured.
  */
 import { globSync, readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** `npm run test:bulk`: bulk operations on thousands while hosts are killed. `-- --seed N` kills in the same order. */
+/** `npm run check -- bulk`: bulk operations on thousands while hosts are killed. `-- --seed N` kills in the same order. */
 import { parseArgs } from 'node:util';
 import { bulkCampaign } from './campaign.ts';
 

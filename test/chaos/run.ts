@@ -1,5 +1,5 @@
 /**
- * The chaos run: `npm run test:chaos`. Hosts pay invoices while they are killed, paused and told to stop, and while the
+ * The chaos run: `npm run check -- chaos`. Hosts pay invoices while they are killed, paused and told to stop, and while the
  * services they use fail in every way. When that stops, everything must come to rest and add up.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { pausesAfter, pausesLine, tooLong } from './pauses.ts';
 import { figuresOf } from './report.ts';
 import { chaosSchedule, type Mishap } from './schedule.ts';
 
-const usage = `npm run test:chaos -- [options]
+const usage = `npm run check -- chaos [options]
   --minutes M    how long faults are injected (default 1)
   --seed S       whole number; the same seed gives the same mishaps at the same times (default: from the clock)
   --hosts N      default 5

@@ -13,7 +13,7 @@ const serviceBusConfig = fileURLToPath(new URL('./serviceBus.json', import.meta.
 const env = { CLAIM_STALE_SECONDS: '15' };
 const scenario = { name: 'one-invoice', invoices: 1, hosts: 1, env };
 
-/** The two points of `npm run test:crash` at which most could be lost or done twice. */
+/** The two points of `npm run check -- crash` at which most could be lost or done twice. */
 const points: CrashPoint[] = [
   { label: 'payments: charge', occurrence: 1, position: 'after' },
   { label: 'Cosmos: settlement + outbox message', occurrence: 1, position: 'after' },

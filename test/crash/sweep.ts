@@ -1,5 +1,5 @@
 /**
- * The crash-point sweep: `npm run test:crash`. It lets payments pass to find the requests they make, then kills the host
+ * The crash-point sweep: `npm run check -- crash`. It lets payments pass to find the requests they make, then kills the host
  * at each of them, before the request is forwarded and after it was applied.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { scenarios } from './scenarios.ts';
 import { crashPointTables, crashTable, type PointResult, replaceTables } from './table.ts';
 import { runTrial, type Scenario, type TrialResult } from './trial.ts';
 
-const usage = `npm run test:crash -- [options]
+const usage = `npm run check -- crash [options]
   --scenario NAME   one of: ${scenarios.map(({ name }) => name).join(', ')} (default: all)
   --lanes N         parallel trials, each in its own local cloud (default 4)
   --only TEXT       only points whose name contains TEXT

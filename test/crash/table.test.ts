@@ -48,7 +48,7 @@ test('only what is between the markers of the page is replaced', () => {
 
 Before.
 
-<!-- Written by \`npm run test:crash -- --write\`: begin -->
+<!-- Written by \`npm run check -- crash --write\`: begin -->
 
 | old |
 
@@ -60,7 +60,7 @@ After.
 
 Before.
 
-<!-- Written by \`npm run test:crash -- --write\`: begin -->
+<!-- Written by \`npm run check -- crash --write\`: begin -->
 
 | new |
 

@@ -48,7 +48,7 @@ export function crashPointTables(swept: readonly SweptPoint[]): string {
   ].join('\n\n');
 }
 
-const begin = '<!-- Written by `npm run test:crash -- --write`: begin -->';
+const begin = '<!-- Written by `npm run check -- crash --write`: begin -->';
 const end = '<!-- end -->';
 
 /**

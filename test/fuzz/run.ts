@@ -1,5 +1,5 @@
 /**
- * The fuzz run: `npm run test:fuzz`. Odd requests to all routes of a host, see fuzz.ts for what must hold; then 2,000 payments
+ * The fuzz run: `npm run check -- fuzz`. Odd requests to all routes of a host, see fuzz.ts for what must hold; then 2,000 payments
  * beside strangers who send what might never end (payBesideStrangers.ts).
  */
 import { parseArgs } from 'node:util';
@@ -16,7 +16,7 @@ const { values } = parseArgs({
 });
 const [requests = 0, seed = 0, invoices = 0] = [values.requests, values.seed, values.invoices].map(Number);
 if (!Number.isInteger(requests) || !Number.isInteger(seed) || requests < 1) {
-  console.error('npm run test:fuzz -- [--requests N] [--seed S] [--invoices N]');
+  console.error('npm run check -- fuzz [--requests N] [--seed S] [--invoices N]');
   process.exit(2);
 }
 

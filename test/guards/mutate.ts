@@ -2,7 +2,7 @@
  * Draws mutants of decisions (mutants.ts) and runs the tests of their folders on each, in a copy of the project. Those that no
  * test notices are listed. The same seed draws the same mutants of the same sources.
  *
- *     npm run test:mutants -- [--area NAME] [--seed N] [--count 60] [--only PLACE]
+ *     npm run check -- mutants [--area NAME] [--seed N] [--count 60] [--only PLACE]
  *
  * Exits with 1 if a mutant survives whose place `equivalent.ts` does not name.
  */

@@ -2,7 +2,7 @@
  * Switches off one guard at a time in a copy of the project and checks that the test named for it fails. Exits with 1 if
  * a removal goes unnoticed or a guard cannot be switched off as it says.
  *
- *     npm run test:guards [-- PART_OF_A_NAME]
+ *     npm run check -- guards [PART_OF_A_NAME]
  *
  * One Vitest serves all runs. The code of every guard passes the type check first: one that named something that is gone would
  * fail its test for that reason alone.

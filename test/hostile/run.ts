@@ -1,5 +1,5 @@
 /**
- * Hostile imports while invoices are paid: `npm run test:hostile`. One host pays 2,000 invoices, first undisturbed, then while
+ * Hostile imports while invoices are paid: `npm run check -- hostile`. One host pays 2,000 invoices, first undisturbed, then while
  * it gets every body of bodies.ts at once. The payments must not notice, and every valid row must be stored as it was sent.
  */
 import { setTimeout as delay } from 'node:timers/promises';

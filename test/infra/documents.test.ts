@@ -39,7 +39,23 @@ describe.each(documents)('$path', ({ text }) => {
     const named = [...text.matchAll(/npm run ([\w:-]+)/g)].map(([, name = '']) => name);
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
   });
+
+  test('programs it names to npm scripts exist', () => {
+    const named = [...text.matchAll(/npm run (check|bench|cloud|package) -- (\w[\w-]*)/g)];
+    const missing = named.filter(([, script = '', name = '']) => !programsOf(script).includes(name));
+    expect(missing.filter(([, , name]) => name !== 'NAME').map(([command]) => command)).toEqual([]);
+  });
 });
+
+/** What can be named to an npm script, as its program lists it. */
+function programsOf(script: string): string[] {
+  const { scripts } = z
+    .object({ scripts: z.record(z.string(), z.string()) })
+    .parse(JSON.parse(read('package.json')));
+  const [, program = ''] = /^node -- (\S+)$/.exec(scripts[script] ?? '') ?? [];
+  const names = read(program).matchAll(/^ +'?([\w-]+)'?: (?:\(\) =>|\[)/gm);
+  return [...names].map(([, name = '']) => name);
+}
 
 test('there are routes to compare, and documents that mention them', () => {
   expect(routes.size).toBeGreaterThan(10);

@@ -32,7 +32,7 @@ export async function buildReleases(folder: string): Promise<Releases> {
   return { older: keptRelease(folder) ?? current, current, next };
 }
 
-/** Unpacks the newest kept release (`npm run release:keep`) into a folder; its app folder. */
+/** Unpacks the newest kept release (`npm run package -- release`) into a folder; its app folder. */
 function keptRelease(folder: string): string | undefined {
   const zip = newestZip();
   if (zip === undefined) return undefined;

@@ -13,7 +13,7 @@ import { buildReleases, type Releases } from './releases.ts';
 
 /**
  * A local cloud on which hosts of several releases run: the newest kept one (payonce-VERSION.zip here, from
- * `npm run release:keep`; the sources, while none is kept), the sources, and a release that raises `formatVersion`. All use
+ * `npm run package -- release`; the sources, while none is kept), the sources, and a release that raises `formatVersion`. All use
  * the repository's node_modules.
  */
 export interface RollingWorld {

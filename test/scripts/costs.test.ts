@@ -10,7 +10,7 @@ import { readInfra } from '../infra/bicep/readBicep.ts';
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const alerts = alertsIn(read('infra/modules/alerts.bicep'));
 
-test('docs/cost.md has what npm run costs prints', () => {
+test('docs/cost.md has what npm run check -- costs prints', () => {
   expect(read('docs/cost.md')).toContain(costPage(alerts));
 });
 

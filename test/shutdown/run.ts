@@ -1,5 +1,5 @@
 /**
- * The shutdown campaign: `npm run test:shutdown`. Hosts are stopped as Azure stops them, at random moments of a run, and
+ * The shutdown campaign: `npm run check -- shutdown`. Hosts are stopped as Azure stops them, at random moments of a run, and
  * replaced. Every invoice must be paid once, every record must be right, every lease free in time.
  */
 import { parseArgs } from 'node:util';
@@ -8,7 +8,7 @@ import { startLocalCloud } from '../support/localCloud.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 import { longestDelayMs, payThroughShutdowns } from './shutdowns.ts';
 
-const usage = `npm run test:shutdown -- [options]
+const usage = `npm run check -- shutdown [options]
   --invoices N      default 5000
   --terminations N  hosts that get SIGTERM (default 20)
   --kills N         how many of them get SIGKILL instead (default 0)

@@ -4,7 +4,7 @@ import { seededRandom } from '../support/seededRandom.ts';
 import { noSignals } from '../support/signals.ts';
 import { longestDelayMs, payThroughShutdowns, tooLate, wrongRecords } from './shutdowns.ts';
 
-/** The short form of `npm run test:shutdown`. */
+/** The short form of `npm run check -- shutdown`. */
 test.skipIf(noSignals)(
   'hosts that Azure stops in the middle of a run: everything is paid once, and every record is right',
   { timeout: 300_000 },

@@ -2,7 +2,7 @@
  * Switches off one guard of test/guards at a time, or puts a fault into the app (sabotage/sabotages.ts), and looks whether
  * the simulation finds that within 2,000 schedules.
  *
- *     npm run test:simulate:guards [-- PART_OF_A_NAME] [--seeds N] [--from S] [--jobs J] [--all] [--compare]
+ *     npm run check -- simulated-guards [PART_OF_A_NAME] [--seeds N] [--from S] [--jobs J] [--all] [--compare]
  *
  * Exits with 1 if one is found that blind.ts names as out of sight, or one is not found that it does not name. `--all`
  * goes on after the first schedule that finds it, and counts them. `--compare` tells of those that are not found in how many

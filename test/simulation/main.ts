@@ -1,8 +1,8 @@
 /**
  * Runs schedules of the simulation and looks for violations.
  *
- *     npm run test:simulate -- --seeds N [--from S] [--instances K] [--days D] [--jobs J] [--strict]
- *     npm run test:simulate -- --seed S [--trace] [--sabotage NAME]
+ *     npm run check -- simulate --seeds N [--from S] [--instances K] [--days D] [--jobs J] [--strict]
+ *     npm run check -- simulate --seed S [--trace] [--sabotage NAME]
  *
  * Exits with 1 at the first violation, after printing its seed, the faults that it needs and the history of the invoice
  * concerned. `--strict` counts findings that are known to be open (invariants/open.ts), too. `--sabotage` puts a

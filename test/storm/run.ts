@@ -1,4 +1,4 @@
-/** `npm run test:storm`: random operations on two hosts, then every invoice against the provider's ledger. `-- --seed N`. */
+/** `npm run check -- storm`: random operations on two hosts, then every invoice against the provider's ledger. `-- --seed N`. */
 import { parseArgs } from 'node:util';
 import { storm } from './storm.ts';
 

@@ -49,7 +49,7 @@ test.each([
   expect(code).toBe(0);
 });
 
-test('npm run payments limits what it is told to', async () => {
+test('npm run cloud -- payments limits what it is told to', async () => {
   const { stripe } = await startProgram('--search-rate', '1');
   const search = () => stripe.paymentIntents.search({ query: 'amount:1' });
   const searches = await Promise.allSettled(Array.from({ length: 20 }, search));

@@ -1,7 +1,7 @@
 /**
  * Takes services away from a simulated fleet, alone and in pairs, and looks at what is seen of it and what is left.
  *
- *     npm run test:outages -- [--away cosmos+provider] [--minutes 1800] [--how refused] [--seed S] [--jobs J]
+ *     npm run check -- outages [--away cosmos+provider] [--minutes 1800] [--how refused] [--seed S] [--jobs J]
  *
  * Without options: each of the four services and each pair, for 1 and 20 minutes, 3 and 30 hours, refused, silent and denied.
  * Exits with 1 if something was left unpaid, parked or given up, took too long, or raised no alert.

@@ -19,7 +19,7 @@ test('each service alone and in pairs', () => {
   expect(durations).toEqual([1, 20, 180, 1800]);
 });
 
-// `npm run test:outages` runs all of them.
+// `npm run check -- outages` runs all of them.
 test.each<OutageCell>([
   { away: ['provider'], minutes: 1, how: 'silent' },
   { away: ['serviceBus', 'storage'], minutes: 180, how: 'refused' },

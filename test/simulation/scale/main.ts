@@ -1,7 +1,7 @@
 /**
  * Simulates a first of the month: N invoices are due at once, and nothing goes wrong.
  *
- *     npm run simulate:scale -- --invoices N [--instances K] [--rate R] [--shards S] [--groups G] [--batch B] [--seed X] [--json]
+ *     npm run check -- scale --invoices N [--instances K] [--rate R] [--shards S] [--groups G] [--batch B] [--seed X] [--json]
  *
  * Prints the row of the table in docs/scale.md, and what asked Cosmos DB how often; `--json`: all that was counted. Exits with 1 if an invariant did not hold
  * or an invoice was not paid exactly once.

@@ -1,5 +1,5 @@
 /**
- * The model's schedules on real servers, in real time: part of `npm run test:locking:campaign`. `LOCKING_STORES` names the
+ * The model's schedules on real servers, in real time: part of `npm run check -- lock-campaign`. `LOCKING_STORES` names the
  * stores (`quorum,redis,postgres` unless told), `LOCKING_REAL_SCHEDULES` says how many schedules each gets, `LOCKING_SEED`
  * repeats their chances.
  */
