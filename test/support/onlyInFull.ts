@@ -5,15 +5,17 @@
 export const onlyInFull: string[] = [
   'test/{bulk,fuzz,library,releases,shutdown}/**/*.test.ts',
   'test/browser/{actions,pages,typing}.test.ts',
-  'test/e2e/{events,locks,ops,stalledRun,tracing}.test.ts',
-  'test/{package,scripts/keepRelease,scripts/deployment/verifyDeployment}.test.ts',
-  'test/infra/{azdUp,compile}.test.ts',
+  'test/e2e/{events,locks,money,ops,stalledRun,tracing}.test.ts',
+  'test/{package,scripts/keepRelease,scripts/afterRestore}.test.ts',
+  'test/scripts/deployment/{target,verifyDeployment}.test.ts',
+  'test/infra/{azdUp,compile,deployBlocks}.test.ts',
   'packages/local-azure/test/functionsHost/lifecycle.test.ts',
-  'packages/local-azure/test/azurite.test.ts',
+  'packages/local-azure/test/{azurite,package}.test.ts',
   'test/local/numberArguments.test.ts',
   'packages/leases/test/blob/contract.test.ts',
   'packages/lock-stores/test/{etcd,mysql,postgres,postgresAdvisory,quorum,redis,zooKeeper}/{contract,hazards}.test.ts',
   'packages/lock-stores/test/{cosmos,serviceBus}/hazards.test.ts',
+  'packages/lock-stores/test/quorum/election.test.ts',
   'test/simulation/{outages,scale}/*.test.ts',
 ];
 
