@@ -91,8 +91,8 @@ export interface ClaimRequest<P extends Writes> {
 }
 
 export interface Claimed<P extends Writes> {
-  /** With the messages as they are stored; absent if nothing was written. */
-  written?: { plan: P; messages: readonly OutboxMessage[] };
+  /** The plan of the last try; absent if nothing was written. */
+  written?: P;
   /** The reason if the order of the payments is stored and could not be sent yet (invoiceWrites.ts). */
   unsent?: string;
   /** Invoices that somebody else changed first, or that the store gave no clear answer for. */

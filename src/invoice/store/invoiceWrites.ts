@@ -12,7 +12,7 @@ import { newWriteId, readableDocument, readableDocuments } from '../../documents
 import { type ConditionalWrite, patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
 import { claimDocuments } from '../../locking/fence.ts';
 import type { Sender } from '../../outbox/dispatcher.ts';
-import { type OutboxMessage, outboxMessageSchema } from '../../outbox/outboxMessage.ts';
+import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Countable, CounterKeeper } from '../figures/counters.ts';
 import {
@@ -69,11 +69,7 @@ export function invoiceWrites({
   return {
     async claim({ shard, batchId, invoices, fence, plan, assertHeld }) {
       let planned: ReturnType<typeof plan> | undefined;
-      const {
-        claimed: ours,
-        found,
-        contended,
-      } = await claimDocuments(store, {
+      const { claimed: ours, contended } = await claimDocuments(store, {
         partition: shard,
         items: invoices,
         fence,
@@ -88,9 +84,7 @@ export function invoiceWrites({
         beforeTry: assertHeld,
       });
       if (ours.length === 0 || planned === undefined) return { contended };
-      // An earlier try may have been the one that was applied, a little earlier: what is stored is what counts.
-      const messages = found ? await readMessages(shard, idsOf(planned.messages)) : planned.messages;
-      return { written: { plan: planned, messages }, contended };
+      return { written: planned, contended };
     },
 
     ...startWrites(store),
@@ -132,10 +126,6 @@ export function invoiceWrites({
 
   async function read(shard: string, ids: readonly string[]): Promise<Invoice[]> {
     return readInvoices(await documents.read(shard, ids));
-  }
-
-  async function readMessages(shard: string, ids: readonly string[]): Promise<OutboxMessage[]> {
-    return readableDocuments(await documents.read(shard, ids), outboxMessageSchema, 'outboxMessage');
   }
 }
 

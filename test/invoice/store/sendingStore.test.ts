@@ -27,7 +27,7 @@ function sending({
   const whenIdle: string[] = [];
   const invoice = anInvoice();
   const inner = {
-    claim: async () => ({ written: { plan: nothing, messages }, contended: 0 }),
+    claim: async () => ({ written: { ...nothing, messages }, contended: 0 }),
     settle: async () => ({ settled: [], messages, lost: 0 }),
     update: async () => ({ kind: 'updated', before: invoice, invoice, messages }),
   } as unknown as Pick<InvoiceStore, 'claim' | 'settle' | 'update'>;
