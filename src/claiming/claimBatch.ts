@@ -99,8 +99,8 @@ export interface ClaimPlan extends Writes {
 }
 
 /**
- * Plans one claiming transaction: a patch for each invoice, the outbox message with the payments, and the messages that
- * follow if invoices are parked. With the check of the fence these are at most four operations more than there are
+ * Plans one claiming transaction: a patch for each invoice, the outbox message with the payments, and the message of what
+ * follows if invoices are parked. With the check of the fence these are at most three operations more than there are
  * invoices. Pure.
  */
 export function planClaims(

@@ -8,9 +8,8 @@ import {
 } from '../../../src/outbox/outboxMessage.ts';
 import { anInvoice } from '../../support/anInvoice.ts';
 
-const message = (id: string, notBefore?: number) =>
-  newOutboxMessage({ id, shard: '00', destination: 'work-items', body: [] }, 0, notBefore);
-const stored = [message('b1'), message('now'), message('later', 60_000)];
+const message = (id: string) => newOutboxMessage({ id, shard: '00', destination: 'work-items', body: [] }, 0);
+const stored = [message('b1'), message('now')];
 const nothing: Writes = { patches: [], messages: [] };
 const claiming = { shard: '00', batchId: 'b1', invoices: [], fence: { lockKey: 'k', token: 1 } };
 const aClaim: ClaimRequest<Writes> = { ...claiming, plan: () => nothing, assertHeld() {} };
@@ -41,7 +40,7 @@ function sending({
   return { store, sent, whenIdle };
 }
 
-test('an update sends what it has stored at once, but for what is for later', async () => {
+test('an update sends what it has stored at once', async () => {
   const { store, sent } = sending();
   await store.update('inv-1', { decide: () => ({ kind: 'refuse', why: '' }) });
   expect(sent).toEqual(['b1', 'now']);
