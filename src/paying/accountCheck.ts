@@ -9,7 +9,7 @@ import { metric } from '../platform/appMetrics.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
-import type { AccountAnswer, HeldBack, ProviderAccount, RateLimited } from './paymentProvider.ts';
+import type { AccountAnswer, HeldBack, NotCalled, ProviderAccount } from './paymentProvider.ts';
 
 /** The secret key belongs to another account or mode than the one that this deployment began with. */
 class ProviderAccountChanged extends Error {
@@ -45,16 +45,15 @@ class DeploymentChanged extends Error {
 /** Time that an answer which lets nothing through counts (ms), and how soon a call that it held back is worth another try. */
 const unclear = { countsMs: 2_000, retryAfterMs: 5_000 };
 const changed = { countsMs: 30_000, retryAfterMs: 60_000 };
-const rateLimitedMs = 1_000;
 
 /** Time between two questions about the key (ms): with an alert rule that looks every minute, a rejected one is known in five. */
 const askEveryMs = 120_000;
 
-/** Longest wait for the turn of a question that no payment asks (ms). */
-const turnWithinMs = 2_000;
+/** Longest wait of a question for its turn (ms). */
+const turnWithinMs = 30_000;
 
 /** `deployment`: the name that the deployment gives its payments in the account that it began with. */
-export type AccountAdmission = { kind: 'same'; deployment?: string } | HeldBack | RateLimited;
+export type AccountAdmission = { kind: 'same'; deployment?: string } | HeldBack | NotCalled;
 
 /**
  * Keeps a provider's calls to the account that the deployment began with. Elsewhere keys mean nothing and no payment would be
@@ -64,8 +63,7 @@ export type AccountAdmission = { kind: 'same'; deployment?: string } | HeldBack 
  * its settings change. After a failure the next call asks again. A key that may not read its account is checked for its mode
  * only, and a line in the log says so.
  *
- * Every question goes out in a turn: that of the call which needs the answer, or one of the look-ups. So none is asked while
- * payments are paused.
+ * Every question goes out in a turn of the look-ups, so none is asked while payments are paused.
  */
 export function checkedAccount(
   provider: ProviderAccount,
@@ -79,7 +77,7 @@ export function checkedAccount(
   let wrong: ProviderAccountChanged | DeploymentChanged | undefined;
   let nextAskMs = Number.NEGATIVE_INFINITY;
   return {
-    /** Asked in a turn. May take as long as a call at first. */
+    /** Asked before each call. The first waits for a turn and for the provider. */
     admission,
     /**
      * Asks whether the provider takes our key, at most every two minutes. Payments would tell too, but only when one is due: a
@@ -87,10 +85,7 @@ export function checkedAccount(
      */
     checkKey: async (): Promise<void> => {
       if (clock.monotonic() < nextAskMs) return;
-      await inTurn(async () => {
-        nextAskMs = clock.monotonic() + askEveryMs;
-        return ask();
-      });
+      await ask();
     },
     /** Fails if the account has changed. A provider that does not answer is no failure of ours. */
     healthChecks: [
@@ -99,7 +94,7 @@ export function checkedAccount(
         async probe() {
           // A look records nothing: the account is that of the first call.
           if ((await record.find()) === undefined) return;
-          await inTurn(admission);
+          await admission();
           if (wrong !== undefined) throw wrong;
         },
       },
@@ -117,36 +112,37 @@ export function checkedAccount(
     return checked.admission;
   }
 
-  function countsMs(admitted: HeldBack | RateLimited): number {
-    if (admitted.kind === 'rateLimited') return admitted.retryAfterMs ?? rateLimitedMs;
+  function countsMs({ kind }: HeldBack | NotCalled): number {
+    if (kind === 'notCalled') return 0;
     return wrong === undefined ? unclear.countsMs : changed.countsMs;
   }
 
-  async function inTurn<T extends { kind: string }>(question: () => Promise<T>): Promise<T | undefined> {
-    const turn = await turns.turn(clock.monotonic() + turnWithinMs, 'last');
-    if (turn === undefined) return undefined;
-    try {
-      return await question();
-    } finally {
+  /** Asks in a turn, and reports whether the provider takes our key. No answer says nothing about it. */
+  async function ask(): Promise<AccountAnswer | NotCalled> {
+    const before = clock.monotonic() + turnWithinMs;
+    for (;;) {
+      const turn = await turns.turn(before, 'last');
+      if (turn === undefined) return { kind: 'notCalled' };
+      nextAskMs = clock.monotonic() + askEveryMs;
+      const answer = await provider.account();
+      if (answer.kind === 'rateLimited') {
+        turn.refused(answer.retryAfterMs);
+        continue;
+      }
       turn.answered();
+      if (answer.kind === 'account') telemetry.record(metric.providerKeyRejected, 0);
+      if (answer.kind === 'unknown' && answer.fault === 'keyRejected') {
+        telemetry.record(metric.providerKeyRejected, 1);
+        log(`the payment provider refuses our key: ${answer.message}`);
+      }
+      return answer;
     }
-  }
-
-  /** Reports whether the provider takes our key. No answer says nothing about it. */
-  async function ask(): Promise<AccountAnswer | RateLimited> {
-    const answer = await provider.account();
-    if (answer.kind === 'account') telemetry.record(metric.providerKeyRejected, 0);
-    if (answer.kind === 'unknown' && answer.fault === 'keyRejected') {
-      telemetry.record(metric.providerKeyRejected, 1);
-      log(`the payment provider refuses our key: ${answer.message}`);
-    }
-    return answer;
   }
 
   async function check(): Promise<AccountAdmission> {
     wrong = undefined;
     const answer = await ask();
-    if (answer.kind === 'rateLimited') return answer;
+    if (answer.kind === 'notCalled') return answer;
     if (answer.kind !== 'account') return notKnown(answer.message);
     const { id, mode, message } = answer;
     const given = { mode, ...(id === undefined ? {} : { account: id }) };
