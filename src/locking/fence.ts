@@ -125,12 +125,6 @@ export async function claimDocuments<Item extends ReadDocument>(
   return { claimed, contended: wanted.length - claimed.length };
 }
 
-/** The largest of the tokens that fence documents hold; undefined without one. What is no token is passed over. */
-export function highestFence(tokens: readonly unknown[]): number | undefined {
-  const known = tokens.filter((token) => typeof token === 'number');
-  return known.length === 0 ? undefined : Math.max(...known);
-}
-
 /** The id of a lock's fence document. Cosmos allows none of / \ ? # in an id, and different keys must not share a fence. */
 export function fenceId(lockKey: string): string {
   return systemId(`fence:${encodeURIComponent(lockKey)}`);

@@ -15,13 +15,11 @@ import {
   retryWithinMs,
 } from '../../src/invoice/store/invoiceStore.ts';
 import { addInvoices, invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
-import { fenceId, highestFence } from '../../src/locking/fence.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 import { memoryFigureReads } from './memoryFigureReads.ts';
 
 const ofInvoices = { type: 'invoice' };
-const ofFences = { type: 'fence' };
 
 /** An invoice store in memory. Its writes are those of every invoice store; only the reads are its own. */
 export function memoryInvoiceStore(
@@ -103,12 +101,6 @@ export function memoryInvoiceStore(
 
     async parkedCount() {
       return (await documents.query(() => true, undefined, { ...ofInvoices, status: 'parked' })).length;
-    },
-
-    async highestFence(lockKey) {
-      const id = fenceId(lockKey);
-      const fences = await documents.query((document) => document.id === id, undefined, ofFences);
-      return highestFence(fences.map(({ fence }) => fence));
     },
 
     async toCheck({ now, limit }) {

@@ -9,7 +9,6 @@ import {
   readDocument,
 } from '../../documents/cosmosDocuments.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
-import { fenceId, highestFence } from '../../locking/fence.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { counterKeeper } from '../figures/counters.ts';
 import { invoiceFigures } from '../figures/invoiceFigures.ts';
@@ -77,12 +76,6 @@ export function cosmosInvoiceStore(
         WHERE c.type = 'invoice' AND c.status = 'parked' GROUP BY c.reason`;
       const found = reasonsSchema.parse(await queryAll(container, query));
       return new Map(found.map(({ name, n }) => [name, n]));
-    },
-
-    async highestFence(lockKey) {
-      const parameters = [{ name: '@id', value: fenceId(lockKey) }];
-      const query = 'SELECT VALUE c.fence FROM c WHERE c.id = @id';
-      return highestFence(await queryAll(container, { query, parameters }));
     },
 
     async toCheck({ now, limit }) {

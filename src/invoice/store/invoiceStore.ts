@@ -73,8 +73,6 @@ export interface InvoiceStore {
   inProgressSince(): Promise<string | undefined>;
   /** Start of the oldest unknown outcome (ISO 8601); undefined if there is none. */
   unknownSince(): Promise<string | undefined>;
-  /** The largest fencing token that any shard has seen for a lock; undefined if none has. */
-  readonly highestFence: (lockKey: string) => Promise<number | undefined>;
 }
 
 export interface ClaimRequest<P extends Writes> {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { fenceId } from '../../../../src/locking/fence.ts';
 import { anInvoice } from '../../../support/anInvoice.ts';
 import { claimPlan, fence, type InvoiceContract, idsOf, lostAnswers, shard, tries } from './world.ts';
 
@@ -157,21 +156,6 @@ export function claimContract({
           await expect(claim('b1', first ?? [])).rejects.toMatchObject({ name: 'FencedOut' });
         }),
       );
-
-      test('is known over all shards', async () => {
-        const { invoices, create, put } = await world({ shards: 4 });
-        await put({ id: 'inv-1' });
-        expect(await invoices.highestFence(fence.lockKey)).toBeUndefined();
-        for (const [at, token] of [
-          ['01', 9],
-          ['02', 12],
-          ['03', 3],
-        ] as const) {
-          await create({ id: fenceId(fence.lockKey), shard: at, type: 'fence', fence: token });
-        }
-        expect(await invoices.highestFence(fence.lockKey)).toBe(12);
-        expect(await invoices.highestFence('jobs/process-invoices/1')).toBeUndefined();
-      });
 
       test('belongs to one lock only', async () => {
         const { page, claim } = await worldWithDue(2);
