@@ -11,37 +11,6 @@ import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { AccountAnswer, HeldBack, NotCalled, ProviderAccount } from './paymentProvider.ts';
 
-/** The secret key belongs to another account or mode than the one that this deployment began with. */
-class ProviderAccountChanged extends Error {
-  override readonly name = 'ProviderAccountChanged';
-
-  constructor(stored: RecordedAccount, given: Omit<RecordedAccount, 'deployment'>) {
-    super(
-      `the payments of this deployment are in ${named(stored)}, but the secret key is of ${named(given)}: nothing is ` +
-        'charged or looked up there, because no payment would be found and every open invoice could be charged again',
-    );
-  }
-}
-
-function named({
-  account = 'an account that could not be read',
-  mode,
-}: Omit<RecordedAccount, 'deployment'>): string {
-  return `${account} (${mode} mode)`;
-}
-
-/** `DEPLOYMENT_ID` names another deployment than the one whose payments are recorded here. */
-class DeploymentChanged extends Error {
-  override readonly name = 'DeploymentChanged';
-
-  constructor(stored: string, given: string) {
-    super(
-      `the payments of this deployment are named ${stored}, but DEPLOYMENT_ID is ${given}: nothing is charged or looked up, ` +
-        'because no payment would be taken for ours and every open invoice could be charged again',
-    );
-  }
-}
-
 /** Time that an answer which lets nothing through counts (ms), and how soon a call that it held back is worth another try. */
 const unclear = { countsMs: 2_000, retryAfterMs: 5_000 };
 const changed = { countsMs: 30_000, retryAfterMs: 60_000 };
@@ -74,7 +43,8 @@ export function checkedAccount(
   deploymentId?: string,
 ) {
   let checked: { admission: Promise<AccountAdmission>; untilMs: number } | undefined;
-  let wrong: ProviderAccountChanged | DeploymentChanged | undefined;
+  /** Why nothing may be called there. */
+  let wrong: string | undefined;
   let nextAskMs = Number.NEGATIVE_INFINITY;
   return {
     /** Asked before each call. The first waits for a turn and for the provider. */
@@ -95,7 +65,7 @@ export function checkedAccount(
           // A look records nothing: the account is that of the first call.
           if ((await record.find()) === undefined) return;
           await admission();
-          if (wrong !== undefined) throw wrong;
+          if (wrong !== undefined) throw new Error(wrong);
         },
       },
     ],
@@ -150,9 +120,9 @@ export function checkedAccount(
       const stored = await record.keep({ ...given, deployment: deploymentId ?? randomUUID().slice(0, 8) });
       const { deployment } = stored;
       const other = stored.account !== undefined && id !== undefined && stored.account !== id;
-      if (stored.mode !== mode || other) return otherThan(new ProviderAccountChanged(stored, given));
+      if (stored.mode !== mode || other) return otherThan(otherAccount(stored, given));
       if (deploymentId !== undefined && deploymentId !== deployment)
-        return otherThan(new DeploymentChanged(deployment, deploymentId));
+        return otherThan(otherDeployment(deployment, deploymentId));
       if (message !== undefined)
         log(`only the mode of the payment provider's account is checked: ${message}`);
       return { kind: 'same', deployment };
@@ -166,13 +136,35 @@ export function checkedAccount(
     return { kind: 'heldBack', message: `the account is not known: ${why}`, retryAfterMs };
   }
 
-  function otherThan(error: ProviderAccountChanged | DeploymentChanged): HeldBack {
-    wrong = error;
-    const { message } = error;
+  function otherThan(message: string): HeldBack {
+    wrong = message;
     telemetry.count(metric.providerAccountChanged);
     log(message);
     return { kind: 'heldBack', message, retryAfterMs: changed.retryAfterMs };
   }
+}
+
+/** The secret key belongs to another account or mode than the one that this deployment began with. */
+function otherAccount(stored: RecordedAccount, given: Omit<RecordedAccount, 'deployment'>): string {
+  return (
+    `the payments of this deployment are in ${named(stored)}, but the secret key is of ${named(given)}: nothing is ` +
+    'charged or looked up there, because no payment would be found and every open invoice could be charged again'
+  );
+}
+
+function named({
+  account = 'an account that could not be read',
+  mode,
+}: Omit<RecordedAccount, 'deployment'>): string {
+  return `${account} (${mode} mode)`;
+}
+
+/** `DEPLOYMENT_ID` names another deployment than the one whose payments are recorded here. */
+function otherDeployment(stored: string, given: string): string {
+  return (
+    `the payments of this deployment are named ${stored}, but DEPLOYMENT_ID is ${given}: nothing is charged or looked up, ` +
+    'because no payment would be taken for ours and every open invoice could be charged again'
+  );
 }
 
 /** The provider's account that a deployment began with, and the name that it gives its payments there. */
