@@ -18,8 +18,8 @@ const changed = { countsMs: 30_000, retryAfterMs: 60_000 };
 /** Time between two questions about the key (ms): with an alert rule that looks every minute, a rejected one is known in five. */
 const askEveryMs = 120_000;
 
-/** Longest wait of a question for its turn (ms). */
-const turnWithinMs = 30_000;
+/** Longest wait of a question for its turn (ms): of one that a call needs, and of one that nobody waits for. */
+const turnWithinMs = { forCall: 30_000, else: 2_000 };
 
 /** `deployment`: the name that the deployment gives its payments in the account that it began with. */
 export type AccountAdmission = { kind: 'same'; deployment?: string } | HeldBack | NotCalled;
@@ -55,7 +55,7 @@ export function checkedAccount(
      */
     checkKey: async (): Promise<void> => {
       if (clock.monotonic() < nextAskMs) return;
-      await ask();
+      await ask(turnWithinMs.else);
     },
     /** Fails if the account has changed. A provider that does not answer is no failure of ours. */
     healthChecks: [
@@ -88,8 +88,8 @@ export function checkedAccount(
   }
 
   /** Asks in a turn, and reports whether the provider takes our key. No answer says nothing about it. */
-  async function ask(): Promise<AccountAnswer | NotCalled> {
-    const before = clock.monotonic() + turnWithinMs;
+  async function ask(withinMs: number): Promise<AccountAnswer | NotCalled> {
+    const before = clock.monotonic() + withinMs;
     for (;;) {
       const turn = await turns.turn(before, 'last');
       if (turn === undefined) return { kind: 'notCalled' };
@@ -111,7 +111,7 @@ export function checkedAccount(
 
   async function check(): Promise<AccountAdmission> {
     wrong = undefined;
-    const answer = await ask();
+    const answer = await ask(turnWithinMs.forCall);
     if (answer.kind === 'notCalled') return answer;
     if (answer.kind !== 'account') return notKnown(answer.message);
     const { id, mode, message } = answer;

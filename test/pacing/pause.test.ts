@@ -10,6 +10,8 @@ import {
   pausedWithinMs,
   watchPause,
 } from '../../src/pacing/pause.ts';
+import { sharedClock } from '../../src/pacing/schedule.ts';
+import { createTurns } from '../../src/pacing/turns.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { memoryPauseStore } from '../memory/memoryPauseStore.ts';
 import { anInstance } from '../support/anInstance.ts';
@@ -177,6 +179,15 @@ describe('a process that watches the pause', () => {
 });
 
 describe('turns', () => {
+  test('while no call may go, nothing says how soon the next one does: whoever looks does so at its own pace', () => {
+    const clock = virtualClock();
+    const shared = sharedClock(clock);
+    const turns = createTurns({ clock, shared, mayGo: () => false }, { onEnd() {}, onTurn() {} });
+    turns.add([{ at: shared.now(), epoch: 1 }]);
+    void turns.wait(clock.monotonic() + 1_000, 'inLine');
+    expect(turns.go(10)).toBeUndefined();
+  });
+
   function pacing() {
     const { clock, outside, store, watch } = watching();
     const instance = anInstance({ clock });
