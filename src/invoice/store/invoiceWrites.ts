@@ -250,6 +250,16 @@ export function startWrites(store: {
   }
 }
 
+/** False if the lease is lost since the claim was stored: the sweeper sends its order. */
+function holds({ assertHeld }: { assertHeld: () => void }): boolean {
+  try {
+    assertHeld();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * An invoice store that sends the messages which its writes store. Besides the sweeper nothing else does. A claim waits for the order of its payments, and says if that could not be sent.
  */
@@ -265,7 +275,7 @@ export function sendingStore<Store extends Pick<InvoiceStore, 'claim' | 'settle'
       const messages = claimed.written?.messages ?? [];
       const order = messages.find(({ id }) => id === request.batchId);
       for (const message of messages) if (message !== order) void sender.send(message);
-      if (order === undefined) return claimed;
+      if (order === undefined || !holds(request)) return claimed;
       const decision = await sender.send(order);
       return decision.kind === 'retry' ? { ...claimed, unsent: decision.error } : claimed;
     },

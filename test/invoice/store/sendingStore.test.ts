@@ -12,7 +12,11 @@ const message = (id: string) => newOutboxMessage({ id, shard: '00', destination:
 const stored = [message('b1'), message('now')];
 const nothing: Writes = { patches: [], messages: [] };
 const claiming = { shard: '00', batchId: 'b1', invoices: [], fence: { lockKey: 'k', token: 1 } };
-const aClaim: ClaimRequest<Writes> = { ...claiming, plan: () => nothing, assertHeld() {} };
+const aClaim = (assertHeld = () => {}): ClaimRequest<Writes> => ({
+  ...claiming,
+  plan: () => nothing,
+  assertHeld,
+});
 
 /** A store whose writes store `messages`, and what it sends of them. */
 function sending({
@@ -54,15 +58,24 @@ test('a settlement leaves its messages to the next idle moment', async () => {
 
 test('a claim sends the order of its payments and all else', async () => {
   const { store, sent } = sending();
-  expect(await store.claim(aClaim)).toMatchObject({ written: { messages: stored } });
+  expect(await store.claim(aClaim())).toMatchObject({ written: { messages: stored } });
   expect(sent.toSorted()).toEqual(['b1', 'now']);
 });
 
 test('a claim says why the order of its payments could not be sent', async () => {
   const retry = { kind: 'retry', error: 'the queue is away', at: '', attempts: 1 } as const;
-  expect(await sending({ decision: retry }).store.claim(aClaim)).toMatchObject({
+  expect(await sending({ decision: retry }).store.claim(aClaim())).toMatchObject({
     unsent: 'the queue is away',
   });
-  const other = await sending({ messages: [message('now')], decision: retry }).store.claim(aClaim);
+  const other = await sending({ messages: [message('now')], decision: retry }).store.claim(aClaim());
   expect(other).not.toHaveProperty('unsent');
+});
+
+test('a claim whose lease is lost meanwhile leaves the order of its payments to the sweeper', async () => {
+  const { store, sent } = sending();
+  const lost = () => {
+    throw new Error('the lease is lost');
+  };
+  expect(await store.claim(aClaim(lost))).not.toHaveProperty('unsent');
+  expect(sent).toEqual(['now']);
 });
