@@ -16,19 +16,12 @@ import { type AfterParts, isHeld, type Recorded, record, whySilent } from './rec
  */
 const searchUncertainMs = 3_600_000;
 
-/**
- * Delay after the last call before the provider is first asked (ms): Stripe's search usually shows a payment within a minute
- * (https://docs.stripe.com/search#data-freshness).
- */
-const searchLagMs = 90_000;
-
 const stageName = 'reconcile';
 
 /** Orders the look-up of an invoice that is parked although it may have been charged. */
 export const reconciliationFollowUp: FollowUp = {
   name: stageName,
   on: ['parked'],
-  delayMs: searchLagMs,
   order({ invoice: { invoiceId, keyNumber }, end }, { occasion }) {
     if (end.kind !== 'parked' || !end.unknown) return undefined;
     return { resourceId: invoiceId, stage: stageName, occasion, input: { keyNumber } };

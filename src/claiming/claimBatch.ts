@@ -71,12 +71,12 @@ export async function claimBatch(
     });
   const attributes = { 'run.id': runId, 'batch.id': batchId, shard, 'batch.size': read.length };
   const { written, contended, unsent } = await inSpan('claim batch', { attributes }, claim, (claimed) => ({
-    attributes: { 'batch.claimed': claimed.written?.plan.patches.length ?? 0 },
+    attributes: { 'batch.claimed': claimed.written?.patches.length ?? 0 },
   }));
   if (written === undefined) return { counts: { ...noClaims, contended } };
   const message = written.messages.find(({ id }) => id === batchId);
   return {
-    counts: { ...written.plan.counts, contended },
+    counts: { ...written.counts, contended },
     ...(message === undefined ? {} : { message }),
     ...(unsent === undefined ? {} : { unsent }),
   };
@@ -99,8 +99,8 @@ export interface ClaimPlan extends Writes {
 }
 
 /**
- * Plans one claiming transaction: a patch for each invoice, the outbox message with the payments, and the messages that
- * follow if invoices are parked. With the check of the fence these are at most four operations more than there are
+ * Plans one claiming transaction: a patch for each invoice, the outbox message with the payments, and the message of what
+ * follows if invoices are parked. With the check of the fence these are at most three operations more than there are
  * invoices. Pure.
  */
 export function planClaims(

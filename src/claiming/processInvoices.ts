@@ -126,8 +126,6 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
 
 const previewName = { claim: 'claimed', reclaim: 'reclaimed', park: 'parked', skip: 'notDue' } as const;
 
-/** The order in which one group claims what is due: longest waiting first over all its shards, for as long as there is room. */
-
 /** Invoices of one shard to be claimed together, or why a shard could not be read. */
 export type ClaimWork =
   | {
@@ -153,38 +151,39 @@ export interface DuePolicy {
 /** Wait for room (ms). */
 const pauseMs = 1_000;
 
-/** A page that was read longer ago than this, in milliseconds, is read again: others may be due, or longer, by now. */
-const freshMs = 15_000;
-
 /** Pause before a shard that failed is tried again (ms). */
 const leftOutMs = 30_000;
 
 /**
- * Plans until nothing is due. What is read is claimed conditionally, so an old page does no harm. A shard that cannot be
- * read or claimed in is left out for a while, and the others go on. A run does not wait for it: the next one has it, too.
+ * The order in which one group claims what is due: longest waiting first over all its shards, for as long as there is room. What
+ * becomes due meanwhile comes after what was due before. What is read is claimed conditionally, so an old page does no harm.
+ * A shard that cannot be read or claimed in is left out for a while, and the others go on. A run does not wait for it: the next
+ * one has it, too.
  */
 export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerator<ClaimWork | Idle> {
   const { clock, room } = parts;
+  const readers = new Map<string, Reader>();
   /** Shards that failed, and until when they are left out (monotonic). */
   const failed = new Map<string, number>();
   let waited: boolean;
   do {
     waited = false;
-    let readers = readersOf([]);
+    readers.clear();
     for (;;) {
-      for (const reader of readers.filter(takesPart)) {
+      for (const shard of policy.shards.filter(takesPart)) {
+        const reader = readers.get(shard) ?? createReader(parts, policy, shard);
+        readers.set(shard, reader);
         const error = await reader.refill();
         if (error === undefined) continue;
-        leaveOut(reader.shard);
-        yield { kind: 'unreadable', error: `shard ${reader.shard}: ${error}` };
+        leaveOut(shard);
+        yield { kind: 'unreadable', error: `shard ${shard}: ${error}` };
       }
-      const oldest = longestWaiting(readers.filter(takesPart));
+      const oldest = longestWaiting([...readers.values()]);
       if (oldest === undefined) break;
       const size = await room.batch();
       if (size === 0) {
         waited = true;
         yield new Idle(pauseMs);
-        readers = readersOf(readers);
         continue;
       }
       const { shard } = oldest;
@@ -194,30 +193,19 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
     }
   } while (waited);
 
-  function takesPart({ shard }: { shard: string }): boolean {
+  function takesPart(shard: string): boolean {
     return clock.monotonic() >= (failed.get(shard) ?? Number.NEGATIVE_INFINITY);
   }
 
   function leaveOut(shard: string): void {
     failed.set(shard, clock.monotonic() + leftOutMs);
-  }
-
-  function readersOf(before: readonly Reader[]): Reader[] {
-    const byShard = new Map(before.map((reader) => [reader.shard, reader]));
-    return policy.shards
-      .filter((shard) => takesPart({ shard }))
-      .map((shard) => {
-        const reader = byShard.get(shard);
-        const isFresh = reader !== undefined && clock.monotonic() - reader.readAt < freshMs;
-        return isFresh ? reader : createReader(parts, policy, shard);
-      });
+    readers.delete(shard);
   }
 }
 
 /** Due invoices of one shard, longest waiting first. */
 interface Reader {
   readonly shard: string;
-  readonly readAt: number;
   readonly head: Invoice | undefined;
   /** Reads the next page if there is nothing left of the last. Returns why it could not. */
   refill(): Promise<string | undefined>;
@@ -229,14 +217,12 @@ function createReader(
   { pageSize }: Pick<DuePolicy, 'pageSize'>,
   shard: string,
 ): Reader {
-  const readAt = clock.monotonic();
   const now = new Date(clock.now()).toISOString();
   const pages = invoices.due({ shard, now, pageSize })[Symbol.asyncIterator]();
   let page: readonly Invoice[] = [];
   let ended = false;
   return {
     shard,
-    readAt,
     get head() {
       return page[0];
     },

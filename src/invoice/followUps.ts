@@ -41,15 +41,13 @@ export interface FollowUp {
   readonly name: string;
   /** The ends that it follows. */
   readonly on: readonly InvoiceEnd['kind'][];
-  /** Milliseconds after the end before which the work makes no sense. Absent: at once. */
-  readonly delayMs?: number;
   /** The work item, or undefined if this end needs none. `occasion` names the transaction that writes the end. Pure. */
   order(ended: Ending, transaction: { at: string; occasion: string; shard: string }): WorkItem | undefined;
 }
 
 /**
- * The outbox messages that order all follow-ups of some ends. They belong in the transaction that writes the ends. Those
- * that are due at once travel in one message with the id `messageId`. Pure.
+ * The outbox message that orders all follow-ups of some ends; none without follow-ups. It belongs in the transaction that writes
+ * the ends. `messageId`: its id, if the transaction has a message with the name of the occasion. Pure.
  */
 export type FollowUps = (
   ended: readonly Ending[],
@@ -58,26 +56,15 @@ export type FollowUps = (
 
 /** Orders these kinds of follow-ups and no others. */
 export function followUpsOf(kinds: readonly FollowUp[]): FollowUps {
-  return (ended, { shard, occasion, messageId = occasion, now }) => {
+  return (ended, { shard, occasion, messageId: id = occasion, now }) => {
     const at = new Date(now).toISOString();
-    const atOnce = kinds.filter(({ delayMs }) => delayMs === undefined);
-    const later = kinds.flatMap(({ delayMs, ...kind }) =>
-      delayMs === undefined ? [] : [{ ...kind, delayMs }],
+    const body = ended.flatMap((one) =>
+      kinds.flatMap((kind) =>
+        kind.on.includes(one.end.kind) ? (kind.order(one, { at, occasion, shard }) ?? []) : [],
+      ),
     );
-    return [
-      ...message(messageId, atOnce),
-      ...later.flatMap((kind) => message(`${occasion}-${kind.name}`, [kind], now + kind.delayMs)),
-    ];
-
-    function message(id: string, ordering: readonly FollowUp[], notBefore?: number): OutboxMessage[] {
-      const body = ended.flatMap((one) =>
-        ordering.flatMap((kind) =>
-          kind.on.includes(one.end.kind) ? (kind.order(one, { at, occasion, shard }) ?? []) : [],
-        ),
-      );
-      if (body.length === 0) return [];
-      return [newOutboxMessage({ id, shard, destination: queues.workItems, body }, now, notBefore)];
-    }
+    if (body.length === 0) return [];
+    return [newOutboxMessage({ id, shard, destination: queues.workItems, body }, now)];
   };
 }
 

@@ -39,11 +39,10 @@ export const lockCalls = {
     targets: ({ key }) => [key],
     answer: { json: releasedAnswer },
     problems: [404, 409, 501],
-    async handle({ caller, body, record }, { lockStore, invoices, instance: { clock, telemetry } }) {
+    async handle({ caller, body, record }, { lockStore, instance: { clock, telemetry } }) {
       const { key, expectedOwner, reason } = body;
       const asking = { key, expectedOwner, actor: caller.actor, reason };
-      const parts = { clock, telemetry, fenceFloor: invoices.highestFence };
-      const released = await forceRelease(lockStore, asking, parts);
+      const released = await forceRelease(lockStore, asking, { clock, telemetry });
       const fence = released.kind === 'released' ? released.fence : null;
       await record(key, { expectedOwner, reason, outcome: released.kind, fence });
       switch (released.kind) {

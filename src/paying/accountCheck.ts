@@ -8,52 +8,20 @@ import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
 import { deploymentPartition } from '../invoice/shard.ts';
 import { metric } from '../platform/appMetrics.ts';
-import type { AccountAnswer, HeldBack, ProviderAccount, RateLimited } from './paymentProvider.ts';
-
-/** The secret key belongs to another account or mode than the one that this deployment began with. */
-class ProviderAccountChanged extends Error {
-  override readonly name = 'ProviderAccountChanged';
-
-  constructor(stored: RecordedAccount, given: Omit<RecordedAccount, 'deployment'>) {
-    super(
-      `the payments of this deployment are in ${named(stored)}, but the secret key is of ${named(given)}: nothing is ` +
-        'charged or looked up there, because no payment would be found and every open invoice could be charged again',
-    );
-  }
-}
-
-function named({
-  account = 'an account that could not be read',
-  mode,
-}: Omit<RecordedAccount, 'deployment'>): string {
-  return `${account} (${mode} mode)`;
-}
-
-/** `DEPLOYMENT_ID` names another deployment than the one whose payments are recorded here. */
-class DeploymentChanged extends Error {
-  override readonly name = 'DeploymentChanged';
-
-  constructor(stored: string, given: string) {
-    super(
-      `the payments of this deployment are named ${stored}, but DEPLOYMENT_ID is ${given}: nothing is charged or looked up, ` +
-        'because no payment would be taken for ours and every open invoice could be charged again',
-    );
-  }
-}
+import type { AccountAnswer, HeldBack, NotCalled, ProviderAccount } from './paymentProvider.ts';
 
 /** Time that an answer which lets nothing through counts (ms), and how soon a call that it held back is worth another try. */
 const unclear = { countsMs: 2_000, retryAfterMs: 5_000 };
 const changed = { countsMs: 30_000, retryAfterMs: 60_000 };
-const rateLimitedMs = 1_000;
 
 /** Time between two questions about the key (ms): with an alert rule that looks every minute, a rejected one is known in five. */
 const askEveryMs = 120_000;
 
-/** Longest wait for the turn of a question that no payment asks (ms). */
-const turnWithinMs = 2_000;
+/** Longest wait of a question for its turn (ms): of one that a call needs, and of one that nobody waits for. */
+const turnWithinMs = { forCall: 30_000, else: 2_000 };
 
 /** `deployment`: the name that the deployment gives its payments in the account that it began with. */
-export type AccountAdmission = { kind: 'same'; deployment?: string } | HeldBack | RateLimited;
+export type AccountAdmission = { kind: 'same'; deployment?: string } | HeldBack | NotCalled;
 
 /**
  * Keeps a provider's calls to the account that the deployment began with. Elsewhere keys mean nothing and no payment would be
@@ -63,8 +31,7 @@ export type AccountAdmission = { kind: 'same'; deployment?: string } | HeldBack 
  * its settings change. After a failure the next call asks again. A key that may not read its account is checked for its mode
  * only, and a line in the log says so.
  *
- * Every question goes out in a turn: that of the call which needs the answer, or one of the look-ups. So none is asked while
- * payments are paused.
+ * Every question goes out in a turn of the look-ups, so none is asked while payments are paused.
  */
 export function checkedAccount(
   provider: ProviderAccount,
@@ -75,10 +42,11 @@ export function checkedAccount(
   deploymentId?: string,
 ) {
   let checked: { admission: Promise<AccountAdmission>; untilMs: number } | undefined;
-  let wrong: ProviderAccountChanged | DeploymentChanged | undefined;
+  /** Why nothing may be called there. */
+  let wrong: string | undefined;
   let nextAskMs = Number.NEGATIVE_INFINITY;
   return {
-    /** Asked in a turn. May take as long as a call at first. */
+    /** Asked before each call. The first waits for a turn and for the provider. */
     admission,
     /**
      * Asks whether the provider takes our key, at most every two minutes. Payments would tell too, but only when one is due: a
@@ -86,10 +54,7 @@ export function checkedAccount(
      */
     checkKey: async (): Promise<void> => {
       if (clock.monotonic() < nextAskMs) return;
-      await inTurn(async () => {
-        nextAskMs = clock.monotonic() + askEveryMs;
-        return ask();
-      });
+      await ask(turnWithinMs.else);
     },
     /** Fails if the account has changed. A provider that does not answer is no failure of ours. */
     healthChecks: [
@@ -98,8 +63,8 @@ export function checkedAccount(
         async probe() {
           // A look records nothing: the account is that of the first call.
           if ((await record.find()) === undefined) return;
-          await inTurn(admission);
-          if (wrong !== undefined) throw wrong;
+          await admission();
+          if (wrong !== undefined) throw new Error(wrong);
         },
       },
     ],
@@ -116,36 +81,37 @@ export function checkedAccount(
     return checked.admission;
   }
 
-  function countsMs(admitted: HeldBack | RateLimited): number {
-    if (admitted.kind === 'rateLimited') return admitted.retryAfterMs ?? rateLimitedMs;
+  function countsMs({ kind }: HeldBack | NotCalled): number {
+    if (kind === 'notCalled') return 0;
     return wrong === undefined ? unclear.countsMs : changed.countsMs;
   }
 
-  async function inTurn<T extends { kind: string }>(question: () => Promise<T>): Promise<T | undefined> {
-    const turn = await turns.turn(clock.monotonic() + turnWithinMs, 'last');
-    if (turn === undefined) return undefined;
-    try {
-      return await question();
-    } finally {
+  /** Asks in a turn, and reports whether the provider takes our key. No answer says nothing about it. */
+  async function ask(withinMs: number): Promise<AccountAnswer | NotCalled> {
+    const before = clock.monotonic() + withinMs;
+    for (;;) {
+      const turn = await turns.turn(before, 'last');
+      if (turn === undefined) return { kind: 'notCalled' };
+      nextAskMs = clock.monotonic() + askEveryMs;
+      const answer = await provider.account();
+      if (answer.kind === 'rateLimited') {
+        turn.refused(answer.retryAfterMs);
+        continue;
+      }
       turn.answered();
+      if (answer.kind === 'account') telemetry.record(metric.providerKeyRejected, 0);
+      if (answer.kind === 'unknown' && answer.fault === 'keyRejected') {
+        telemetry.record(metric.providerKeyRejected, 1);
+        log(`the payment provider refuses our key: ${answer.message}`);
+      }
+      return answer;
     }
-  }
-
-  /** Reports whether the provider takes our key. No answer says nothing about it. */
-  async function ask(): Promise<AccountAnswer | RateLimited> {
-    const answer = await provider.account();
-    if (answer.kind === 'account') telemetry.record(metric.providerKeyRejected, 0);
-    if (answer.kind === 'unknown' && answer.fault === 'keyRejected') {
-      telemetry.record(metric.providerKeyRejected, 1);
-      log(`the payment provider refuses our key: ${answer.message}`);
-    }
-    return answer;
   }
 
   async function check(): Promise<AccountAdmission> {
     wrong = undefined;
-    const answer = await ask();
-    if (answer.kind === 'rateLimited') return answer;
+    const answer = await ask(turnWithinMs.forCall);
+    if (answer.kind === 'notCalled') return answer;
     if (answer.kind !== 'account') return notKnown(answer.message);
     const { id, mode, message } = answer;
     const given = { mode, ...(id === undefined ? {} : { account: id }) };
@@ -153,9 +119,9 @@ export function checkedAccount(
       const stored = await record.keep({ ...given, deployment: deploymentId ?? randomUUID().slice(0, 8) });
       const { deployment } = stored;
       const other = stored.account !== undefined && id !== undefined && stored.account !== id;
-      if (stored.mode !== mode || other) return otherThan(new ProviderAccountChanged(stored, given));
+      if (stored.mode !== mode || other) return otherThan(otherAccount(stored, given));
       if (deploymentId !== undefined && deploymentId !== deployment)
-        return otherThan(new DeploymentChanged(deployment, deploymentId));
+        return otherThan(otherDeployment(deployment, deploymentId));
       if (message !== undefined)
         log(`only the mode of the payment provider's account is checked: ${message}`);
       return { kind: 'same', deployment };
@@ -169,13 +135,35 @@ export function checkedAccount(
     return { kind: 'heldBack', message: `the account is not known: ${why}`, retryAfterMs };
   }
 
-  function otherThan(error: ProviderAccountChanged | DeploymentChanged): HeldBack {
-    wrong = error;
-    const { message } = error;
+  function otherThan(message: string): HeldBack {
+    wrong = message;
     telemetry.count(metric.providerAccountChanged);
     log(message);
     return { kind: 'heldBack', message, retryAfterMs: changed.retryAfterMs };
   }
+}
+
+/** The secret key belongs to another account or mode than the one that this deployment began with. */
+function otherAccount(stored: RecordedAccount, given: Omit<RecordedAccount, 'deployment'>): string {
+  return (
+    `the payments of this deployment are in ${named(stored)}, but the secret key is of ${named(given)}: nothing is ` +
+    'charged or looked up there, because no payment would be found and every open invoice could be charged again'
+  );
+}
+
+function named({
+  account = 'an account that could not be read',
+  mode,
+}: Omit<RecordedAccount, 'deployment'>): string {
+  return `${account} (${mode} mode)`;
+}
+
+/** `DEPLOYMENT_ID` names another deployment than the one whose payments are recorded here. */
+function otherDeployment(stored: string, given: string): string {
+  return (
+    `the payments of this deployment are named ${stored}, but DEPLOYMENT_ID is ${given}: nothing is charged or looked up, ` +
+    'because no payment would be taken for ours and every open invoice could be charged again'
+  );
 }
 
 /** The provider's account that a deployment began with, and the name that it gives its payments there. */

@@ -62,7 +62,7 @@ export async function chargeUnderKey(
         return asOutcome(found);
     }
   }
-  const { attempt: _, payment: __, firstTrace: ___, ...charge } = command;
+  const { attempt: _, payment: __, ...charge } = command;
   const outcome = await calls.charge({
     ...charge,
     paymentMethod,

@@ -36,21 +36,18 @@ export const turnWithinMs = 30_000;
 /** Why a call was not made. */
 export const noTurn = 'its turn did not come in time, or payments are paused';
 
-/** Longest time to ask for the account for the turn to be used (ms). */
-const longestAskMs = 1_000;
-
 /** Delay before a call that met another one at work on the same object is made again (ms). */
 const busyMs = 1_000;
 
-/** The gates of a call behind its turn. Tests replace them. */
+/** The gates of a call beside its turn. Tests replace them. */
 interface CallGates {
-  /** The account, asked at each turn; if the answer takes long, the call waits for another one. */
+  /** The account, asked before the call waits for its turn. */
   admission?: () => Promise<AccountAdmission>;
   breaker?: CircuitBreaker;
 }
 
 /**
- * Makes each call when its turn comes, in the account of the deployment, while its window lasts and unless the provider fails
+ * Makes each call in the account of the deployment, when its turn comes, while its window lasts and unless the provider fails
  * broadly: docs/gates.md. A call that the provider refuses because there are too many is made again at its next turn, ahead of
  * those that have not been made yet. That costs only time: it is no outcome, and no failure.
  */
@@ -87,22 +84,11 @@ export function pacedProvider(
     { before, mayCall = () => true }: CallWindow,
     call: Call<T>,
   ): Promise<T | NotCalled | HeldBack> {
+    const admitted = await admission();
+    if (admitted.kind !== 'same') return admitted;
     for (let place: Place = 'inLine'; ; place = 'first') {
       const turn = await pacer.turn(before, place);
       if (turn === undefined) return { kind: 'notCalled' };
-      const came = clock.monotonic();
-      const admitted = await admission();
-      if (admitted.kind !== 'same') turn.unused();
-      if (admitted.kind === 'heldBack') return admitted;
-      if (admitted.kind === 'rateLimited') {
-        await waitFor(admitted.retryAfterMs ?? busyMs, before);
-        continue;
-      }
-      // Much may have changed meanwhile: a pause may have begun, and others have had their turns.
-      if (clock.monotonic() - came > longestAskMs) {
-        turn.unused();
-        continue;
-      }
       if (!mayCall()) {
         turn.unused();
         return { kind: 'notCalled' };
@@ -129,13 +115,9 @@ export function pacedProvider(
       if (outcome.overRate) turn.refused(outcome.retryAfterMs);
       else {
         turn.answered();
-        await waitFor(busyMs, before);
+        await clock.sleep(Math.max(0, Math.min(busyMs, before - clock.monotonic())));
       }
     }
-  }
-
-  async function waitFor(ms: number, before: number): Promise<void> {
-    await clock.sleep(Math.max(0, Math.min(ms, before - clock.monotonic())));
   }
 }
 

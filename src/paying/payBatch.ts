@@ -356,13 +356,10 @@ interface SettledEnd {
   ofKey: boolean;
 }
 
-/**
- * Pays one invoice in a span. A later claim of an invoice belongs to the trace of a later run: its span links to the trace in
- * which the invoice was claimed first.
- */
+/** Pays one invoice in a span of the trace of the run that claimed it. */
 function inPaymentSpan(
   { batchId, runId }: PaymentBatch,
-  { invoiceId, attempt, payment, firstTrace }: PaymentCommand,
+  { invoiceId, attempt, payment }: PaymentCommand,
   pay: () => Promise<CommandEnd | undefined>,
 ): Promise<CommandEnd | undefined> {
   const attributes = {
@@ -372,8 +369,7 @@ function inPaymentSpan(
     'invoice.attempt': attempt,
     'payment.key_number': payment.keyNumber,
   };
-  const links = firstTrace === undefined ? {} : { links: [firstTrace] };
-  return inSpan('pay invoice', { attributes, ...links }, pay, endOf);
+  return inSpan('pay invoice', { attributes }, pay, endOf);
 }
 
 /** Sampling keeps every span that has failed: here, whatever leaves the invoice unpaid though it was called. */

@@ -17,8 +17,6 @@ const paymentCommandSchema = z.object({
   description: z.string().exactOptional(),
   /** Which claim of the invoice this is, from 1. */
   attempt: z.int().min(1),
-  /** The traceparent of the invoice's first claim; only of a later one, which has a trace of its own. */
-  firstTrace: z.string().exactOptional(),
   /** Without a hash until the payment method is resolved. */
   payment: paymentStateSchema.required({ keyCreatedAt: true }),
 });
@@ -67,19 +65,9 @@ export function parseBatch(message: unknown): PaymentBatch {
 
 /** The command that claims an invoice at time `at` (ISO 8601). A key in use already keeps its age and hash. */
 export function commandFor(
-  {
-    id: invoiceId,
-    customerId,
-    amountMinor,
-    currency,
-    paymentMethod,
-    description,
-    payment,
-    timeline,
-  }: Invoice,
+  { id: invoiceId, customerId, amountMinor, currency, paymentMethod, description, payment }: Invoice,
   { attempt, at }: { attempt: number; at: string },
 ): PaymentCommand {
-  const firstTrace = timeline.map(({ traceparent }) => traceparent).find((one) => typeof one === 'string');
   const command: PaymentCommand = {
     invoiceId,
     customerId,
@@ -88,7 +76,6 @@ export function commandFor(
     ...(paymentMethod === undefined ? {} : { paymentMethod }),
     ...(description === undefined ? {} : { description }),
     attempt,
-    ...(firstTrace === undefined ? {} : { firstTrace }),
     payment: { ...payment, keyCreatedAt: payment.keyCreatedAt ?? at },
   };
   const method = methodOf(command);

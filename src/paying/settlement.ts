@@ -64,8 +64,6 @@ export interface SettlementPolicy {
   softDeclineRetryMs: readonly number[];
   /** Delay before we ask again for an unknown outcome under the same idempotency key. */
   unknownBackoff: { base: number; cap: number };
-  /** Delay after a failure that the provider remembers under the idempotency key before a look-up can tell more. */
-  searchLagMs: number;
   /** Time after a look-up that found no payment before another one proves that there is none. */
   noneFoundMs: number;
   /** Delay before a retry where the provider certainly did nothing, or fails at other calls too. */
@@ -77,8 +75,6 @@ const day = 24 * 3600 * 1000;
 export const defaultSettlementPolicy: SettlementPolicy = {
   softDeclineRetryMs: [1 * day, 3 * day, 7 * day],
   unknownBackoff: { base: 5_000, cap: 300_000 },
-  // A payment can be searched for within a minute (https://docs.stripe.com/search#data-freshness).
-  searchLagMs: 70_000,
   noneFoundMs: 3_600_000,
   transientBackoff: { base: 5_000, cap: 900_000 },
 };
@@ -154,7 +150,7 @@ export function decideSettlement(
       return {
         kind: 'retry',
         why: 'unknown',
-        at: iso(now + unknownWait(attempt, outcome, policy)),
+        at: iso(now + exponentialBackoff(attempt, policy.unknownBackoff)),
         reason: outcome.message,
         payment: unknownSince(payment, iso(now)),
         attempts: attempt,
@@ -196,16 +192,6 @@ export function decideDecline(
   if (severity === 'hard' || wait === undefined) return { kind: 'declined', reason };
   const next = nextKey(payment, { declines: payment.declines + 1 });
   return { kind: 'retry', why: 'declined', at: iso(now + wait), reason, payment: next, attempts: 0 };
-}
-
-/** Repeating the call only repeats a remembered failure, so nothing is gained before a look-up can know. */
-function unknownWait(
-  attempt: number,
-  { remembered }: Extract<CommandOutcome, { kind: 'unknown' }>,
-  { unknownBackoff, searchLagMs }: SettlementPolicy,
-): number {
-  const wait = exponentialBackoff(attempt, unknownBackoff);
-  return remembered === true ? Math.max(wait, searchLagMs) : wait;
 }
 
 function iso(ms: number): string {

@@ -225,7 +225,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'TTL only after the dispatch',
     of: 'newOutboxMessage',
-    body: 'return { ...original(content, now, notBefore), ttl: 3600 };',
+    body: 'return { ...original(content, now), ttl: 3600 };',
     tests: 'packages/jobs/test/outbox/sweepOutbox.test.ts',
     caughtBy: 'a sent message is marked and expires only from then on',
   },

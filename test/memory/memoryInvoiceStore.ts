@@ -1,4 +1,3 @@
-import { fenceId, highestFence } from '../../packages/jobs/src/claims/fence.ts';
 import {
   type OnUnreadable,
   readableDocument,
@@ -21,7 +20,6 @@ import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocum
 import { memoryFigureReads } from './memoryFigureReads.ts';
 
 const ofInvoices = { type: 'invoice' };
-const ofFences = { type: 'fence' };
 
 /** An invoice store in memory. Its writes are those of every invoice store; only the reads are its own. */
 export function memoryInvoiceStore(
@@ -103,12 +101,6 @@ export function memoryInvoiceStore(
 
     async parkedCount() {
       return (await documents.query(() => true, undefined, { ...ofInvoices, status: 'parked' })).length;
-    },
-
-    async highestFence(lockKey) {
-      const id = fenceId(lockKey);
-      const fences = await documents.query((document) => document.id === id, undefined, ofFences);
-      return highestFence(fences.map(({ fence }) => fence));
     },
 
     async toCheck({ now, limit }) {

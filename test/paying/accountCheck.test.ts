@@ -40,13 +40,18 @@ function aProcess(answer: () => AccountAnswer | RateLimited) {
     },
   };
   const paused = { now: false };
-  const turn = { answered() {}, refused() {}, unused() {} };
+  const ends: string[] = [];
+  const turn = {
+    answered: () => void ends.push('answered'),
+    refused: (retryAfterMs = 0) => void ends.push(`refused ${retryAfterMs}`),
+    unused() {},
+  };
   const turns = { turn: async () => (paused.now ? undefined : turn) };
   const account = checkedAccount(provider, record, instance, turns);
   const check = account.admission;
   const { checkKey } = account;
   const probe = () => account.healthChecks[0]?.probe();
-  return { clock, telemetry, logged, check, checkKey, probe, paused, asked: () => asked };
+  return { clock, telemetry, logged, check, checkKey, probe, paused, ends, asked: () => asked };
 }
 
 /** The name of the deployment is made once. */
@@ -151,16 +156,26 @@ describe('the account that a deployment began with', () => {
     expect(await one.check()).toEqual(same);
   });
 
-  test('a question that came too early holds back nothing: it is asked again a second later', async () => {
-    const limited: RateLimited = { kind: 'rateLimited', overRate: true, message: 'slow down' };
-    let refusals = 1;
+  test('a question that comes too early is asked again at its next turn, and the pace learns of it', async () => {
+    const limited: RateLimited = {
+      kind: 'rateLimited',
+      overRate: true,
+      message: 'slow down',
+      retryAfterMs: 7,
+    };
+    let refusals = 2;
     const one = aProcess(() => (refusals-- > 0 ? limited : acct('acct_1')));
-    expect(await one.check()).toEqual(limited);
-    await one.clock.advance(999);
-    expect(await one.check()).toEqual(limited);
-    await one.clock.advance(1);
     expect(await one.check()).toEqual(same);
-    expect(one.asked()).toBe(2);
+    expect(one.ends).toEqual(['refused 7', 'refused 7', 'answered']);
+  });
+
+  test('without a turn nothing is called, and the next call asks again', async () => {
+    const one = aProcess(() => acct('acct_1'));
+    one.paused.now = true;
+    expect(await one.check()).toEqual({ kind: 'notCalled' });
+    one.paused.now = false;
+    expect(await one.check()).toEqual(same);
+    expect(one.asked()).toBe(1);
   });
 });
 
@@ -198,10 +213,9 @@ describe('the key', () => {
     expect(one.asked()).toBe(6);
   });
 
-  test.each<[string, AccountAnswer | RateLimited]>([
+  test.each<[string, AccountAnswer]>([
     ['no answer', { kind: 'unknown', message: 'no answer' }],
     ['a failure of the provider', { kind: 'unknown', message: '500', fault: 'badAnswer' }],
-    ['too many calls', { kind: 'rateLimited', overRate: true, message: 'slow down' }],
   ])('%s says nothing about it', async (_, answer) => {
     const one = aProcess(() => answer);
     await one.checkKey();

@@ -105,18 +105,6 @@ describe('decideSettlement', () => {
     });
   });
 
-  test('a failure the provider remembers is not retried before the look-up can see the payment', () => {
-    const remembered: CommandOutcome = { ...unknown, remembered: true };
-    expect(decideSettlement(command(), remembered, policy, now)).toMatchObject({
-      kind: 'retry',
-      at: new Date(now + 70_000).toISOString(),
-    });
-    const last = { ...policy, unknownBackoff: { base: 100_000, cap: 300_000 } };
-    expect(decideSettlement(command(), remembered, last, now)).toMatchObject({
-      at: new Date(now + 100_000).toISOString(),
-    });
-  });
-
   test('a key that grew too old unused starts fresh under the same number, and no attempt is counted', () => {
     const before = command({ attempt: maxAttempts, payment: { keyNumber: 2, declines: 1, deferrals: 9 } });
     expect(decideSettlement(before, { kind: 'unused' }, policy, now)).toMatchObject({

@@ -71,11 +71,8 @@ test('a remembered failure after the charge: an early "not found" is not trusted
     status: 'pending',
     payment: { keyNumber: 1, declines: 0, unknownSince: expect.any(String) },
   });
-  // The retry is due once the search can find the payment.
-  const waitMs = Date.parse(unsure.actionableAt ?? '') - invoice.clock.now();
-  expect(waitMs).toBeGreaterThan(searchLagMs);
 
-  await invoice.clock.advance(waitMs);
+  await invoice.clock.advance(searchLagMs);
   expect(await invoice.pay()).toMatchObject({ status: 'paid', payment: { id: charge?.paymentIntent } });
   expect(await invoice.charges()).toEqual([charge]);
 });

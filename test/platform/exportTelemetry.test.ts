@@ -8,7 +8,7 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
-import { activeTrace, inSpan } from '../../packages/jobs/src/tracing.ts';
+import { activeTrace, inSpan, inTrace } from '../../packages/jobs/src/tracing.ts';
 import { partMetric } from '../../packages/leases/src/telemetry.ts';
 import { appTelemetry } from '../../src/platform/appMetrics.ts';
 import { exportMetrics, exportTelemetry } from '../../src/platform/exportTelemetry.ts';
@@ -89,13 +89,15 @@ test('Application Insights receives spans as dependencies: the host alone report
   );
   onTestFinished(() => context.disable());
   const parent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-  const links = ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'];
-  await inSpan(
-    'pay invoice',
-    { parent, links, attributes: { 'invoice.id': 'inv-1' } },
-    async () => {},
-    () => ({ failed: 'declined' }),
-  );
+  const host = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  await inTrace(host, () =>
+    inSpan(
+      'pay invoice',
+      { parent, attributes: { 'invoice.id': 'inv-1' } },
+      async () => {},
+      () => ({ failed: 'declined' }),
+    ),
+  )();
   await stop();
 
   // The first says which process the spans come from.

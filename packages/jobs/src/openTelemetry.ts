@@ -62,14 +62,13 @@ export type WantsSpan = (traceId: string, attributes: Attributes) => boolean;
  */
 export function openTelemetryTracer(tracer: OpenTelemetryTracer, wants: WantsSpan = () => true): Tracer {
   return {
-    span(name, { kind, attributes = {}, parent, links = [] }, work, conclude) {
+    span(name, { kind, attributes = {}, parent }, work, conclude) {
       const { within, around, host } = placeOf(parent);
       const begin = (known: Attributes, startTime?: number) => {
-        const others = [...links.flatMap((one) => remote(one) ?? []), ...host];
         const options = {
           kind: kind === 'producer' ? SpanKind.PRODUCER : SpanKind.INTERNAL,
           attributes: known,
-          links: others.map((one): Link => ({ context: one })),
+          links: host.map((one): Link => ({ context: one })),
           ...(startTime === undefined ? {} : { startTime }),
         };
         return tracer.startSpan(name, options, within);

@@ -16,8 +16,6 @@ export interface SpanStart {
   attributes?: Attributes;
   /** The traceparent to go on with, from a message or a record. Default: the active span. */
   parent?: string | undefined;
-  /** Traceparents of other traces that it belongs to. */
-  links?: readonly string[];
 }
 
 /** The end of a span, as the result of its work says. */

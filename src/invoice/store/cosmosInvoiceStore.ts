@@ -1,5 +1,4 @@
 import type { Container } from '@azure/cosmos';
-import { fenceId, highestFence } from '@payonce/jobs/claims';
 import { type OnUnreadable, readableDocument, readableDocuments } from '@payonce/jobs/documents';
 import {
   cosmosDocuments,
@@ -77,12 +76,6 @@ export function cosmosInvoiceStore(
         WHERE c.type = 'invoice' AND c.status = 'parked' GROUP BY c.reason`;
       const found = reasonsSchema.parse(await queryAll(container, query));
       return new Map(found.map(({ name, n }) => [name, n]));
-    },
-
-    async highestFence(lockKey) {
-      const parameters = [{ name: '@id', value: fenceId(lockKey) }];
-      const query = 'SELECT VALUE c.fence FROM c WHERE c.id = @id';
-      return highestFence(await queryAll(container, { query, parameters }));
     },
 
     async toCheck({ now, limit }) {

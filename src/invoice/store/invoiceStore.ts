@@ -72,8 +72,6 @@ export interface InvoiceStore {
   inProgressSince(): Promise<string | undefined>;
   /** Start of the oldest unknown outcome (ISO 8601); undefined if there is none. */
   unknownSince(): Promise<string | undefined>;
-  /** The largest fencing token that any shard has seen for a lock; undefined if none has. */
-  readonly highestFence: (lockKey: string) => Promise<number | undefined>;
 }
 
 export interface ClaimRequest<P extends Writes> {
@@ -90,8 +88,8 @@ export interface ClaimRequest<P extends Writes> {
 }
 
 export interface Claimed<P extends Writes> {
-  /** With the messages as they are stored; absent if nothing was written. */
-  written?: { plan: P; messages: readonly OutboxMessage[] };
+  /** The plan of the last try; absent if nothing was written. */
+  written?: P;
   /** The reason if the order of the payments is stored and could not be sent yet (invoiceWrites.ts). */
   unsent?: string;
   /** Invoices that somebody else changed first, or that the store gave no clear answer for. */

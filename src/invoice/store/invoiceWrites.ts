@@ -13,8 +13,7 @@ import {
   StoreAway,
   writeUntilClear,
 } from '@payonce/jobs/documents';
-import type { Sender } from '@payonce/jobs/outbox';
-import { type OutboxMessage, outboxMessageSchema } from '@payonce/jobs/outbox';
+import type { OutboxMessage, Sender } from '@payonce/jobs/outbox';
 import type { Clock } from '@payonce/leases/clock';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { z } from 'zod';
@@ -73,11 +72,7 @@ export function invoiceWrites({
   return {
     async claim({ shard, batchId, invoices, fence, plan, assertHeld }) {
       let planned: ReturnType<typeof plan> | undefined;
-      const {
-        claimed: ours,
-        found,
-        contended,
-      } = await claimDocuments(store, {
+      const { claimed: ours, contended } = await claimDocuments(store, {
         partition: shard,
         items: invoices,
         fence,
@@ -92,9 +87,7 @@ export function invoiceWrites({
         beforeTry: assertHeld,
       });
       if (ours.length === 0 || planned === undefined) return { contended };
-      // An earlier try may have been the one that was applied, a little earlier: what is stored is what counts.
-      const messages = found ? await readMessages(shard, idsOf(planned.messages)) : planned.messages;
-      return { written: { plan: planned, messages }, contended };
+      return { written: planned, contended };
     },
 
     ...startWrites(store),
@@ -136,10 +129,6 @@ export function invoiceWrites({
 
   async function read(shard: string, ids: readonly string[]): Promise<Invoice[]> {
     return readInvoices(await documents.read(shard, ids));
-  }
-
-  async function readMessages(shard: string, ids: readonly string[]): Promise<OutboxMessage[]> {
-    return readableDocuments(await documents.read(shard, ids), outboxMessageSchema, 'outboxMessage');
   }
 }
 
@@ -275,8 +264,7 @@ function holds({ assertHeld }: { assertHeld: () => void }): boolean {
 }
 
 /**
- * An invoice store that sends the messages which its writes store. Besides the sweeper nothing else does. A message for later is
- * the sweeper's. A claim waits for the order of its payments, and says if that could not be sent.
+ * An invoice store that sends the messages which its writes store. Besides the sweeper nothing else does. A claim waits for the order of its payments, and says if that could not be sent.
  */
 export function sendingStore<Store extends Pick<InvoiceStore, 'claim' | 'settle' | 'update'>>(
   invoices: Store,
@@ -287,7 +275,7 @@ export function sendingStore<Store extends Pick<InvoiceStore, 'claim' | 'settle'
 
     async claim(request) {
       const claimed = await invoices.claim(request);
-      const messages = toSendNow(claimed.written?.messages ?? []);
+      const messages = claimed.written?.messages ?? [];
       const order = messages.find(({ id }) => id === request.batchId);
       for (const message of messages) if (message !== order) void sender.send(message);
       if (order === undefined || !holds(request)) return claimed;
@@ -297,21 +285,16 @@ export function sendingStore<Store extends Pick<InvoiceStore, 'claim' | 'settle'
 
     async settle(request) {
       const settled = await invoices.settle(request);
-      for (const message of toSendNow(settled.messages)) sender.sendWhenIdle(message);
+      for (const message of settled.messages) sender.sendWhenIdle(message);
       return settled;
     },
 
     async update(id, request) {
       const updated = await invoices.update(id, request);
-      if (updated.kind === 'updated')
-        for (const message of toSendNow(updated.messages)) void sender.send(message);
+      if (updated.kind === 'updated') for (const message of updated.messages) void sender.send(message);
       return updated;
     },
   };
-}
-
-function toSendNow(messages: readonly OutboxMessage[]): readonly OutboxMessage[] {
-  return messages.filter(({ notBefore }) => notBefore === undefined);
 }
 
 interface Parts {

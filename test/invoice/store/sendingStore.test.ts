@@ -8,9 +8,8 @@ import type { ClaimRequest, InvoiceStore, Writes } from '../../../src/invoice/st
 import { sendingStore } from '../../../src/invoice/store/invoiceWrites.ts';
 import { anInvoice } from '../../support/anInvoice.ts';
 
-const message = (id: string, notBefore?: number) =>
-  newOutboxMessage({ id, shard: '00', destination: 'work-items', body: [] }, 0, notBefore);
-const stored = [message('b1'), message('now'), message('later', 60_000)];
+const message = (id: string) => newOutboxMessage({ id, shard: '00', destination: 'work-items', body: [] }, 0);
+const stored = [message('b1'), message('now')];
 const nothing: Writes = { patches: [], messages: [] };
 const claiming = { shard: '00', batchId: 'b1', invoices: [], fence: { lockKey: 'k', token: 1 } };
 const aClaim = (assertHeld = () => {}): ClaimRequest<Writes> => ({
@@ -31,7 +30,7 @@ function sending({
   const whenIdle: string[] = [];
   const invoice = anInvoice();
   const inner = {
-    claim: async () => ({ written: { plan: nothing, messages }, contended: 0 }),
+    claim: async () => ({ written: { ...nothing, messages }, contended: 0 }),
     settle: async () => ({ settled: [], messages, lost: 0 }),
     update: async () => ({ kind: 'updated', before: invoice, invoice, messages }),
   } as unknown as Pick<InvoiceStore, 'claim' | 'settle' | 'update'>;
@@ -45,7 +44,7 @@ function sending({
   return { store, sent, whenIdle };
 }
 
-test('an update sends what it has stored at once, but for what is for later', async () => {
+test('an update sends what it has stored at once', async () => {
   const { store, sent } = sending();
   await store.update('inv-1', { decide: () => ({ kind: 'refuse', why: '' }) });
   expect(sent).toEqual(['b1', 'now']);

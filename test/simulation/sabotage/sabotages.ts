@@ -197,16 +197,6 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
-    name: 'a turn is used however long the question took whether a call may be made',
-    edits: [
-      {
-        file: 'src/paying/pacedProvider.ts',
-        from: 'if (clock.monotonic() - came > longestAskMs) {',
-        to: 'if (clock.monotonic() - came > 60 * longestAskMs) {',
-      },
-    ],
-  },
-  {
     name: 'a process that was frozen for less than 110 s trusts what it has sent',
     edits: [
       {

@@ -76,8 +76,6 @@ export interface ClaimWrite<Item extends ReadDocument> {
 export interface ClaimedDocuments<Item> {
   /** The items as they were read; none if everything was lost to others. */
   claimed: readonly Item[];
-  /** The answer was lost. A reread shows that the claim was applied, perhaps by an earlier try. */
-  found: boolean;
   /** Number of items that were not claimed: somebody else was first, or the store gave no clear answer. */
   contended: number;
 }
@@ -124,17 +122,10 @@ export async function claimDocuments<Item extends ReadDocument>(
     },
   });
   const claimed = written.kind === 'written' ? written.items : [];
-  const found = written.kind === 'written' && written.found;
-  return { claimed, found, contended: wanted.length - claimed.length };
-}
-
-/** The largest of the tokens that fence documents hold; undefined without one. What is no token is passed over. */
-export function highestFence(tokens: readonly unknown[]): number | undefined {
-  const known = tokens.filter((token) => typeof token === 'number');
-  return known.length === 0 ? undefined : Math.max(...known);
+  return { claimed, contended: wanted.length - claimed.length };
 }
 
 /** The id of a lock's fence document. Cosmos allows none of / \ ? # in an id, and different keys must not share a fence. */
-export function fenceId(lockKey: string): string {
+function fenceId(lockKey: string): string {
   return systemId(`fence:${encodeURIComponent(lockKey)}`);
 }

@@ -9,8 +9,6 @@ export {
   type Fence,
   FencedOut,
   fenceCheck,
-  fenceId,
-  highestFence,
   newFence,
   type ReadDocument,
 } from './fence.ts';

@@ -36,7 +36,7 @@ export const outboxMessageSchema = z.object({
   version: z.int().exactOptional(),
   status: z.enum(outboxStatuses),
   createdAt: z.string(),
-  /** The earliest time to send it, if that is later than its creation: ISO 8601. */
+  /** Time of its redrive: ISO 8601. Absent: nobody has. */
   notBefore: z.string().exactOptional(),
   nextAttemptAt: z.string().exactOptional(),
   attempts: z.int(),
@@ -66,9 +66,8 @@ export type NewOutboxMessage = Pick<OutboxMessage, 'id' | 'shard' | 'destination
 const inlineDispatchMs = 10_000;
 
 /**
- * A new message, to be created in the transaction of the change that it announces. `now` and `notBefore` are in
- * milliseconds; with `notBefore` the sweeper dispatches it, at that time or soon after. It carries the active trace to
- * its receiver.
+ * A new message, to be created in the transaction of the change that it announces at `now` (milliseconds). It carries the
+ * active trace to its receiver.
  *
  * `shard` is the value of the container's partition key. Unless the key is called that, too, it belongs among the content
  * as well: what else is there is stored with the message.
@@ -76,7 +75,6 @@ const inlineDispatchMs = 10_000;
 export function newOutboxMessage<Content extends NewOutboxMessage>(
   content: Content,
   now: number = systemClock.now(),
-  notBefore?: number,
 ): Content & OutboxMessage {
   return {
     ...activeTrace(),
@@ -85,8 +83,7 @@ export function newOutboxMessage<Content extends NewOutboxMessage>(
     version: formatVersion,
     status: 'pending',
     createdAt: new Date(now).toISOString(),
-    ...(notBefore === undefined ? {} : { notBefore: new Date(notBefore).toISOString() }),
-    nextAttemptAt: new Date(notBefore ?? now + inlineDispatchMs).toISOString(),
+    nextAttemptAt: new Date(now + inlineDispatchMs).toISOString(),
     attempts: 0,
   };
 }

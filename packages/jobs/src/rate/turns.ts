@@ -91,7 +91,7 @@ export function createTurns(
       pace = at;
       go();
       const [next] = slots;
-      if (next === undefined || waiting() === 0) return undefined;
+      if (next === undefined || waiting() === 0 || !mayGo()) return undefined;
       return Math.max(1, next.at - shared.now());
     },
     expire(all = false) {

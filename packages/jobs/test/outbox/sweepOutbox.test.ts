@@ -168,16 +168,18 @@ describe('sweepOutbox', () => {
     await box.clear();
   });
 
-  test('the age of a delayed message counts from when it may be sent', async () => {
+  test('the age of a redriven message counts from its redrive', async () => {
     const box = await outbox('s9');
-    const at = box.clock.now();
-    const content = { id: 'timed', shard: 's9', destination: 'work-items' as const, body: [] };
-    await cosmos.containers.invoices.items.create(newOutboxMessage(content, at, at + 90_000));
-    await box.clock.advance(89_000);
-    expect(await box.sweep()).toMatchObject({ dispatched: 0 });
-    await box.clock.advance(6_000);
+    const written = newOutboxMessage(
+      { id: 'redriven', shard: 's9', destination: 'work-items', body: [] },
+      box.clock.now(),
+    );
+    await box.clock.advance(90_000);
+    const at = new Date(box.clock.now()).toISOString();
+    await cosmos.containers.invoices.items.create({ ...written, nextAttemptAt: at, notBefore: at });
+    await box.clock.advance(5_000);
     expect(await box.sweep()).toMatchObject({ dispatched: 1 });
-    expect(box.telemetry.values(partMetric.outboxOldestMs)).toEqual([0, 5_000]);
+    expect(box.telemetry.values(partMetric.outboxOldestMs)).toEqual([5_000]);
     expect(box.telemetry.values(partMetric.outboxLagMs)).toEqual([5_000]);
     await box.clear();
   });

@@ -15,6 +15,8 @@ import {
   pausedWithinMs,
   watchPause,
 } from '../../src/rate/pause.ts';
+import { sharedClock } from '../../src/rate/schedule.ts';
+import { createTurns } from '../../src/rate/turns.ts';
 
 const at = '2026-01-01T12:00:00.000Z';
 const pause: PauseOrder = { reason: 'the provider is down', by: 'ada', at };
@@ -177,6 +179,15 @@ describe('a process that watches the pause', () => {
 });
 
 describe('turns', () => {
+  test('while no call may go, nothing says how soon the next one does: whoever looks does so at its own pace', () => {
+    const clock = virtualClock();
+    const shared = sharedClock(clock);
+    const turns = createTurns({ clock, shared, mayGo: () => false }, { onEnd() {}, onTurn() {} });
+    turns.add([{ at: shared.now(), epoch: 1 }]);
+    void turns.wait(clock.monotonic() + 1_000, 'inLine');
+    expect(turns.go(10)).toBeUndefined();
+  });
+
   function pacing() {
     const { clock, outside, store, watch } = watching();
     const instance = anInstance({ clock });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { fenceId } from '../../../../packages/jobs/src/claims/fence.ts';
 import { anInvoice } from '../../../support/anInvoice.ts';
-import { claimPlan, fence, type InvoiceContract, idsOf, iso, lostAnswers, shard, tries } from './world.ts';
+import { claimPlan, fence, type InvoiceContract, idsOf, lostAnswers, shard, tries } from './world.ts';
 
 /** Something was written, and nothing was left to others. */
 const allClaimed = { written: {}, contended: 0 };
@@ -19,7 +18,7 @@ export function claimContract({
       const { page, claim, read, documents, clock } = await worldWithDue(3);
       const { written, contended } = await claim('b1', page);
       expect(contended).toBe(0);
-      expect(written?.plan).toEqual(claimPlan('b1')(page, clock.now()));
+      expect(written).toEqual(claimPlan('b1')(page, clock.now()));
       expect(await documents.read(shard, ['b1'])).toMatchObject(written?.messages ?? []);
       expect(written?.messages).toHaveLength(1);
       for (const invoice of await read(...idsOf(page))) {
@@ -48,7 +47,7 @@ export function claimContract({
           },
         });
         expect(contended).toBe(3);
-        expect(written?.plan.patches).toHaveLength(3);
+        expect(written?.patches).toHaveLength(3);
         expect(planned).toEqual([
           ['inv-0', 'inv-1', 'inv-2', 'inv-3', 'inv-4', 'gone'],
           ['inv-0', 'inv-2', 'inv-4'],
@@ -91,7 +90,7 @@ export function claimContract({
         const { page, claim, read } = await worldWithDue(20);
         const batches = ['b1', 'b2'];
         const results = await Promise.all(batches.map((batchId) => claim(batchId, page)));
-        const claimed = results.map(({ written }) => written?.plan.patches.length ?? 0);
+        const claimed = results.map(({ written }) => written?.patches.length ?? 0);
         expect(claimed.reduce((sum, count) => sum + count)).toBe(20);
         expect(results.reduce((sum, { contended }) => sum + contended, 0)).toBe(20);
         const stored = await read(...idsOf(page));
@@ -158,21 +157,6 @@ export function claimContract({
         }),
       );
 
-      test('is known over all shards', async () => {
-        const { invoices, create, put } = await world({ shards: 4 });
-        await put({ id: 'inv-1' });
-        expect(await invoices.highestFence(fence.lockKey)).toBeUndefined();
-        for (const [at, token] of [
-          ['01', 9],
-          ['02', 12],
-          ['03', 3],
-        ] as const) {
-          await create({ id: fenceId(fence.lockKey), shard: at, type: 'fence', fence: token });
-        }
-        expect(await invoices.highestFence(fence.lockKey)).toBe(12);
-        expect(await invoices.highestFence('jobs/process-invoices/1')).toBeUndefined();
-      });
-
       test('belongs to one lock only', async () => {
         const { page, claim } = await worldWithDue(2);
         const [first, second] = page.map((invoice) => [invoice]);
@@ -206,7 +190,7 @@ export function claimContract({
         await lose(answer);
         const { written, contended } = await claim('b1', page);
         expect(contended).toBe(0);
-        expect(written?.plan.patches).toHaveLength(3);
+        expect(written?.patches).toHaveLength(3);
         expect(await documents.read(shard, ['b1'])).toMatchObject(written?.messages ?? []);
         expect(written?.messages).toHaveLength(1);
         for (const { timeline } of await read(...idsOf(page))) {
@@ -239,20 +223,6 @@ export function claimContract({
         },
       );
 
-      test('the messages are those of the try that was applied', async () => {
-        const { page, claim, documents, lose, failReads, clock } = await worldWithDue(2);
-        const at = iso(clock.now());
-        // The figures of the shard have been read.
-        await claim('b0', []);
-        await lose('after');
-        await failReads();
-        const { written, contended } = await claim('b1', page);
-        expect(contended).toBe(0);
-        expect(written?.plan.messages[0]?.createdAt).not.toBe(at);
-        expect(written?.messages[0]?.createdAt).toBe(at);
-        expect(await documents.read(shard, ['b1'])).toMatchObject(written?.messages ?? []);
-      });
-
       test('a claim without messages is found again', async () => {
         const { page, claim, lose } = await worldWithDue(2);
         await lose('after');
@@ -272,7 +242,7 @@ export function claimContract({
             await lose('before');
           });
           const { written, contended } = await claim('b1', page);
-          expect(written?.plan.patches).toHaveLength(2);
+          expect(written?.patches).toHaveLength(2);
           expect(contended).toBe(1);
         }),
       );

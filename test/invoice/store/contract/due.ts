@@ -110,7 +110,7 @@ export function dueContract({ world }: InvoiceContract): void {
       let claimed = 0;
       for await (const page of invoices.due({ shard, now: iso(clock.now()), pageSize: 2 })) {
         const { written } = await claim(`b-${claimed}`, page);
-        claimed += written?.plan.patches.length ?? 0;
+        claimed += written?.patches.length ?? 0;
       }
       expect(claimed).toBe(7);
       expect(await due()).toEqual([]);
