@@ -42,7 +42,6 @@ const compositionRoot = [
   'idleApp.ts',
   'lockStores.ts',
   'payonce.ts',
-  'queueReturns.ts',
 ];
 
 /** Files that implement a port with a package of Azure, or make its clients. By their names, or listed here. */

@@ -8,7 +8,7 @@ export const needsOwnProcess: string[] = [
   'test/locking/stores/**/*.test.ts',
   'test/simulation/**/*.test.ts',
   'test/local/functionsHost/**/*.test.ts',
-  'test/{package,idleApp,idleApp.messages}.test.ts',
+  'test/{package,idleApp}.test.ts',
   // They replace something of the process: its clock, its environment, its tracer.
   'test/ops/health.test.ts',
   'test/paying/traced.test.ts',
