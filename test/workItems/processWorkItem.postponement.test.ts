@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { QueueServiceClient } from '@azure/storage-queue';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import { NotReconciled } from '../../src/after/reconciliation.ts';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { LockTimeout, workItemLockKey } from '../../src/locking/index.ts';
 import { sendToQueue } from '../../src/outbox/storageQueueDestination.ts';
@@ -62,7 +61,7 @@ describe('a work item that cannot be done now', () => {
     expect(rung).toEqual([]);
   });
 
-  test.each([new NotReconciled('the provider cannot say'), new NotNow('the webhook answered 503')])(
+  test.each([new NotNow('the provider cannot say'), new NotNow('the webhook answered 503')])(
     '%o: sent again for later, with the count of its tries',
     async (fault) => {
       const { work, outside, sent, noted, world } = worker();
