@@ -123,7 +123,8 @@ function checked(
   if (result.success) return { kind: 'invoice', invoice: result.data };
   const faults = result.error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
-      return unknownFields(issue.keys, known);
+      const error = unknownName('field', known);
+      return issue.keys.slice(0, mostUnknown).map((key) => ({ field: key.slice(0, 60), error }));
     }
     const [field] = issue.path;
     if (field === undefined) return [{ field: 'row', error: `expected an object, not ${shown(value)}` }];
@@ -138,14 +139,6 @@ function checked(
     field: first?.field ?? 'row',
     error: isLong ? `${error.slice(0, mostErrorCharacters - 1)}…` : error,
   };
-}
-
-function unknownFields(keys: readonly string[], known: readonly string[]) {
-  const named = keys
-    .slice(0, mostUnknown)
-    .map((key) => ({ field: key.slice(0, 60), error: unknownName('field', known) }));
-  const others = keys.length - named.length;
-  return others === 0 ? named : [...named, { field: 'row', error: `has ${others} more unknown fields` }];
 }
 
 function refusing(errorOf: (value: string) => string | undefined) {
