@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { shown } from '../importing/fieldErrors.ts';
-import { movementKinds } from '../invoice/figures/counters.ts';
 import { shardNames } from '../invoice/shard.ts';
 import type { Correction, InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Clock } from '../platform/clock.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
-import { addUp, type Report, reportColumns, reportRow, type Totals } from '../reporting/report.ts';
+import { addUp, reportColumns, reportRow } from '../reporting/report.ts';
 import { auditAnswer, recountAnswer, reportAnswer, summaryAnswer } from './answers/figureAnswers.ts';
 import { overviewAnswer } from './answers/overviewAnswers.ts';
 import { call } from './call.ts';
@@ -67,10 +66,13 @@ export const figureCalls = {
       }
       const { figures, unreadable } = await invoices.dayFigures({ from, to });
       const report = addUp(figures.filter((one) => currency === undefined || one.currency === currency));
-      const { headers, body } = acceptsCsv(request.headers.get('accept'))
-        ? asCsv(report)
-        : asJson(report, { from, to, currency: currency ?? null, unreadable });
-      return { headers: { ...headers, vary: 'Accept', 'x-unreadable': `${unreadable}` }, body };
+      const headers = { vary: 'Accept', 'x-unreadable': `${unreadable}` };
+      if (acceptsCsv(request.headers.get('accept'))) {
+        const lines = [reportColumns, ...report.days.map(reportRow)].map(csvLine);
+        return { headers: { ...headers, 'content-type': csvType }, body: lines.join('') };
+      }
+      const asked = { from, to, currency: currency ?? null };
+      return { headers, jsonBody: { ...asked, unreadable, feesIncluded: false as const, ...report } };
     },
   }),
   recountFigures: call({
@@ -147,42 +149,8 @@ function dayBefore(day: string, days: number): string {
   return new Date(Date.parse(day) - days * dayMs).toISOString().slice(0, 10);
 }
 
-function asCsv({ days }: Report) {
-  const lines = [reportColumns, ...days.map(reportRow)].map(csvLine);
-  return { headers: { 'content-type': csvType }, body: lines.join('') };
-}
-
-function asJson(
-  { days, currencies }: Report,
-  asked: { from: string; to: string; currency: string | null; unreadable: number },
-) {
-  const body = {
-    ...asked,
-    feesIncluded: false,
-    days: days.map(({ totals, ...row }) => ({ ...row, ...figures(totals) })),
-    totals: currencies.map(({ totals, ...row }) => ({ ...row, ...figures(totals) })),
-  };
-  return { headers: { 'content-type': 'application/json' }, body: exactJson(body) };
-}
-
-/** The kinds in their order, each as count and sum. */
-function figures(totals: Totals) {
-  return Object.fromEntries(movementKinds.map((kind) => [kind, totals[kind]]));
-}
-
-/** JSON whose integers have all their digits, however large. No text in a report looks like `123n`. */
-function exactJson(value: unknown): string {
-  const text = JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part));
-  return text.replaceAll(/"(-?\d+)n"/g, '$1');
-}
-
-/** True if CSV is named and JSON is not named as something better (RFC 9110, section 12.5.1). */
+/** True if CSV is named, and JSON is not. */
 function acceptsCsv(accept: string | null): boolean {
-  const ranges = (accept ?? '').split(',').map((range) => {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
-    return { type, quality: q === undefined ? 1 : Number(q) || 0 };
-  });
-  const qualityOf = (wanted: string) => ranges.find(({ type }) => type === wanted)?.quality ?? 0;
-  return qualityOf('text/csv') > qualityOf('application/json');
+  const types = accept?.toLowerCase() ?? '';
+  return types.includes('text/csv') && !types.includes('application/json');
 }
