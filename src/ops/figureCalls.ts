@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { shown } from '../importing/fieldErrors.ts';
 import { shardNames } from '../invoice/shard.ts';
-import type { Correction, InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Correction } from '../invoice/store/invoiceStore.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
 import { addUp, reportColumns, reportRow } from '../reporting/report.ts';
 import { auditAnswer, recountAnswer, reportAnswer, summaryAnswer } from './answers/figureAnswers.ts';
@@ -18,9 +17,6 @@ const auditPageSize = 100;
 const mostShown = 100;
 /** No shard is begun after this time, in milliseconds: the platform ends a request after 230 s. */
 const withinMs = 120_000;
-/** A shard whose invoices change meanwhile is counted again, after a moment. */
-const tries = 3;
-const pauseMs = 500;
 
 const dayMs = 86_400_000;
 /** A leap year. The answer is made in memory, with a row for each day and currency; a longer time is several requests. */
@@ -101,7 +97,7 @@ export const figureCalls = {
       let done = 0;
       let counted = 0;
       for (const shard of new Set(wanted)) {
-        const recounted = clock.monotonic() > until ? undefined : await recount(invoices, shard, clock);
+        const recounted = clock.monotonic() > until ? undefined : await invoices.recount(shard);
         if (recounted === undefined) left.push(shard);
         else if (recounted.kind === 'busy') busy.push(shard);
         else {
@@ -136,14 +132,6 @@ export const figureCalls = {
     },
   }),
 };
-
-async function recount(invoices: Pick<InvoiceStore, 'recount'>, shard: string, clock: Clock) {
-  for (let tried = 1; ; tried++) {
-    const recounted = await invoices.recount(shard);
-    if (recounted.kind === 'recounted' || tried === tries) return recounted;
-    await clock.sleep(pauseMs);
-  }
-}
 
 function dayBefore(day: string, days: number): string {
   return new Date(Date.parse(day) - days * dayMs).toISOString().slice(0, 10);
