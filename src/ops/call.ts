@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { errorText } from '../platform/errorText.ts';
 import type { Turns } from '../platform/eventLoopTurns.ts';
 import type { Orchestrations } from '../runs/manualRun.ts';
-import type { OverviewAnswer, Role } from './answers/overviewAnswers.ts';
+import type { Role } from './answers/overviewAnswers.ts';
 import { type Intent, intend } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { OpsParts } from './opsParts.ts';
@@ -27,7 +27,6 @@ export interface CallParts extends OpsParts {
   version: string;
   /** Turns of computing, shared by all imports of this process. */
   turns: Turns;
-  overview: () => Promise<OverviewAnswer>;
   calls: Readonly<Record<string, Call>>;
 }
 

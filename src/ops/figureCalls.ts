@@ -8,6 +8,7 @@ import { auditAnswer, recountAnswer, reportAnswer, summaryAnswer } from './answe
 import { overviewAnswer } from './answers/overviewAnswers.ts';
 import { call } from './call.ts';
 import { currencyField, dayQuery, reasonBody } from './fields.ts';
+import { overviewOf } from './overview.ts';
 import { badQuery, badRequest, pageAnswer, today } from './requests.ts';
 import { summarize } from './summary.ts';
 
@@ -43,7 +44,7 @@ export const figureCalls = {
     tag: 'Figures',
     summary: 'What needs a person, and the figures of the summary with runs, leases and payments per day',
     answer: { json: overviewAnswer },
-    handle: async (_asked, { overview }) => ({ jsonBody: await overview() }),
+    handle: async (_asked, parts) => ({ jsonBody: await overviewOf(parts) }),
   }),
   /** Both days count as a whole. The answer is CSV if the caller accepts `text/csv`; a header counts what could not be read. */
   getReport: call({
