@@ -2,6 +2,7 @@
  * Everything that is kept about a customer, to be handed out or erased: invoices in the database, those in the archive with
  * their earlier copies, and receipts. What else names a customer ends by itself (docs/retention.md).
  */
+import { allPages } from '../documents/pages.ts';
 import { readableDocuments } from '../documents/storedDocuments.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import type { Invoice } from '../invoice/invoice.ts';
@@ -59,13 +60,8 @@ export function customers(parts: CustomerParts): Customers {
   }
 
   async function* stored(customerId: string): AsyncGenerator<Invoice> {
-    let continuation: string | undefined;
-    do {
-      const place = continuation === undefined ? {} : { continuation };
-      const page = await invoices.list({ customer: customerId, pageSize, ...place });
-      yield* page.items;
-      ({ continuation } = page);
-    } while (continuation !== undefined);
+    const list = { customer: customerId, pageSize };
+    for await (const page of allPages((place) => invoices.list({ ...list, ...place }))) yield* page;
   }
 
   async function tombstonesOf(customerId: string): Promise<Tombstone[]> {
