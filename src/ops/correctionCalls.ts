@@ -4,11 +4,10 @@ import { type MovedInvoice, moveDueDate } from '../after/moveDueDate.ts';
 import { type RetriedInvoice, retryInvoice } from '../after/retryInvoice.ts';
 import { type VoidedInvoice, voidInvoice } from '../after/voidInvoice.ts';
 import { dueAtSchema, paymentMethodSchema } from '../importing/checkInvoice.ts';
-import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { invoiceDetailAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
 import { optionalReasonBody, reasonBody, reasonSchema } from './fields.ts';
-import { invoiceDetail } from './invoiceView.ts';
+import { invoiceDetail, voidAdvice } from './invoiceView.ts';
 import { conflict, notFound, type OpsResponse, unavailable } from './requests.ts';
 
 /** A caller who says that nothing was charged has to say how they know. */
@@ -124,7 +123,7 @@ function whyNotRetried(id: string, why: Exclude<RetriedInvoice, { kind: 'retried
 function whyNotVoided(id: string, why: Exclude<VoidedInvoice, { kind: 'voided' }>): OpsResponse<never> {
   switch (why.kind) {
     case 'refused':
-      return conflict(`invoice "${id}" is ${adviceFor(why.status)}`);
+      return conflict(`invoice "${id}" is ${voidAdvice(why.status)}`);
     case 'recorded':
       return conflict(`${recorded(id, why)}: refund it instead`);
     case 'notCanceled':
@@ -178,21 +177,4 @@ function whyNotCorrected(
 
 function recorded(id: string, { status, paymentId }: Extract<NotCorrected, { kind: 'recorded' }>): string {
   return `the provider has payment ${paymentId} for invoice "${id}", which is ${status} now`;
-}
-
-/** The status of an invoice that is not voided, and what to do. */
-function adviceFor(status: InvoiceStatus): string {
-  switch (status) {
-    case 'claimed':
-      return 'claimed: it is being paid right now, ask again in a few minutes';
-    case 'paid':
-      return 'paid: refund it instead';
-    case 'voided':
-      return 'voided already';
-    case 'pending':
-    case 'processing':
-    case 'declined':
-    case 'parked':
-      return `${status}: wait for the outcome`;
-  }
 }
