@@ -11,7 +11,7 @@ import { type Tombstone, tombstoneSchema, withoutPerson } from '../invoice/tombs
 import { functionBudgetMs } from '../platform/stopping.ts';
 import type { PoisonStore } from '../workItems/poison.ts';
 import { type ArchiveStore, archivedInvoice, fileName, type StoredInvoice, withLine } from './archiveFile.ts';
-import { idsIn, type Kept, resourcesOf, whyKept } from './archiveSettled.ts';
+import { type Kept, whyKept } from './archiveSettled.ts';
 import type { ArchiveParts } from './moveInvoices.ts';
 import { findArchived } from './restoreInvoice.ts';
 
@@ -81,7 +81,8 @@ export function customers(parts: CustomerParts): Customers {
     }
     for (const tombstone of await tombstonesOf(customerId)) {
       if (clock.monotonic() > until) return { ...done, complete: false };
-      count(tombstone.id, await eraseArchived(tombstone));
+      const isWaitedFor = await isNamed(tombstone.shard, tombstone.id);
+      count(tombstone.id, isWaitedFor ? 'named' : await eraseArchived(tombstone));
     }
     return done;
 
@@ -93,10 +94,14 @@ export function customers(parts: CustomerParts): Customers {
     async function whyLeft(invoice: Invoice): Promise<NotErased | undefined> {
       const kept = whyKept(invoice, before);
       if (kept !== undefined && kept !== 'tooManyDays') return kept;
-      const { shard } = invoice;
+      return (await isNamed(invoice.shard, invoice.id)) ? 'named' : undefined;
+    }
+
+    /** True if a message waits that would write down again what is erased. */
+    async function isNamed(shard: string, id: string): Promise<boolean> {
       const inShard = named.get(shard) ?? (await idsIn(store.undelivered(shard)));
       named.set(shard, inShard);
-      return inShard.has(invoice.id) || poisoned.has(invoice.id) ? 'named' : undefined;
+      return inShard.has(id) || poisoned.has(id);
     }
 
     /** The invoice comes last: until then the next call finds all of it again. */
@@ -150,4 +155,34 @@ export function customers(parts: CustomerParts): Customers {
 function archivedTimes({ archivedAt, timeline }: Invoice): Set<string> {
   const times = timeline.flatMap((entry) => (typeof entry.archivedAt === 'string' ? [entry.archivedAt] : []));
   return new Set(archivedAt === undefined ? times : [archivedAt, ...times]);
+}
+
+/** Fields of a message by which it names an invoice: payment commands use the one, work items the other. */
+const names = new Set(['invoiceId', 'resourceId']);
+
+/** The invoices that messages name, wherever in them. It finds too much rather than too little. Pure. */
+function mentionedIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(mentionedIn);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    typeof member === 'string' && names.has(name) ? [member] : mentionedIn(member),
+  );
+}
+
+/** The invoices that the bodies of messages name. */
+async function idsIn(pages: AsyncIterable<readonly unknown[]>): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for await (const bodies of pages) for (const id of mentionedIn(bodies)) ids.add(id);
+  return ids;
+}
+
+/** Resource ids of dead-lettered work items. */
+export async function resourcesOf(poison: Pick<PoisonStore, 'list'>): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (let behind: string | undefined; ; ) {
+    const page = await poison.list(100, behind);
+    for (const { resourceId } of page) ids.add(resourceId);
+    behind = page.at(-1)?.id;
+    if (page.length < 100 || behind === undefined) return ids;
+  }
 }
