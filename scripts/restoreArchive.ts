@@ -10,13 +10,13 @@ import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
 import { z } from 'zod';
 import { blobArchive } from '../src/archive/blobArchive.ts';
-import { restoreMonth } from '../src/archive/restoreMonth.ts';
 import { cosmosDocuments } from '../src/documents/cosmosDocuments.ts';
 import { shardsCheck } from '../src/invoice/shard.ts';
 import { blobContainers } from '../src/platform/azureNames.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
 import { cosmosFromEnvironment } from './cosmosFromEnvironment.ts';
+import { restoreMonth } from './restoreMonth.ts';
 import { storageFromEnvironment } from './storageFromEnvironment.ts';
 
 const { values } = parseArgs({

@@ -1,7 +1,7 @@
 // The restore drill of docs/retention.md.
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { restoreMonth } from '../../src/archive/restoreMonth.ts';
+import { restoreMonth } from '../../scripts/restoreMonth.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
