@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { shown } from '../importing/fieldErrors.ts';
 import { shardNames } from '../invoice/shard.ts';
 import type { Correction } from '../invoice/store/invoiceStore.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
@@ -7,7 +6,7 @@ import { addUp, reportColumns, reportRow } from '../reporting/report.ts';
 import { auditAnswer, recountAnswer, reportAnswer, summaryAnswer } from './answers/figureAnswers.ts';
 import { overviewAnswer } from './answers/overviewAnswers.ts';
 import { call } from './call.ts';
-import { currencyField, dayQuery, reasonBody } from './fields.ts';
+import { currencyField, dayField, dayQuery, reasonBody } from './fields.ts';
 import { overviewOf } from './overview.ts';
 import { badQuery, badRequest, pageAnswer, today } from './requests.ts';
 import { summarize } from './summary.ts';
@@ -24,10 +23,6 @@ const dayMs = 86_400_000;
 const mostDays = 366;
 /** Days of a report that names no `from`. */
 const usualDays = 30;
-
-const dayField = z.iso
-  .date({ error: ({ input }) => `expected a day as YYYY-MM-DD, got ${shown(input)}` })
-  .exactOptional();
 
 export const figureCalls = {
   getSummary: call({
