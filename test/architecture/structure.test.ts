@@ -36,13 +36,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Where the parts are put together: everything is known here. */
-const compositionRoot = [
-  'app.ts',
-  'cloud.ts',
-  'idleApp.ts',
-  'lockStores.ts',
-  'payonce.ts',
-];
+const compositionRoot = ['app.ts', 'cloud.ts', 'idleApp.ts', 'lockStores.ts', 'payonce.ts'];
 
 /** Files that implement a port with a package of Azure, or make its clients. By their names, or listed here. */
 const implementations =

@@ -42,7 +42,7 @@ export async function* messagePieces(
 /** All are listed before the first is changed: messages of the same millisecond have no order, so one that leaves may hide another. */
 async function* parkedMessages(
   outbox: MessageParts['outbox'],
-  { from: _, ...filter }: MessageFilter,
+  { from: _from, ...filter }: MessageFilter,
   runId: string,
 ): AsyncGenerator<MessagePiece> {
   const list = { ...outboxFilter(filter), status: 'parked' as const, pageSize: 500 };
