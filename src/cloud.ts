@@ -71,11 +71,6 @@ export interface Cloud {
   close(): Promise<void>;
 }
 
-/** Rejects if the store of the locks does not answer. One that only holders can look at is not asked. */
-async function probeLocks(store: LockStore, signal: AbortSignal): Promise<void> {
-  if (store.traits.looks === 'anyone') await store.look('health', signal);
-}
-
 /** Azure: Cosmos DB, Blob and Queue Storage, Service Bus. One per process, because the clients keep their connections. */
 export function azureCloud(
   settings: Connections & { shards: number },
@@ -134,7 +129,11 @@ export function azureCloud(
       },
       { name: 'shards', probe: checkShards },
       { name: 'storage', probe: (abortSignal) => lockBlobs.getProperties({ abortSignal }) },
-      { name: 'locks', probe: (signal) => probeLocks(lockStore, signal) },
+      {
+        name: 'locks',
+        // One that only holders can look at is not asked.
+        probe: async (signal) => lockStore.traits.looks === 'anyone' && lockStore.look('health', signal),
+      },
       { name: 'serviceBus', probe: (abortSignal) => commands.createMessageBatch({ abortSignal }) },
     ],
     checkShards,
