@@ -58,7 +58,6 @@ const run = () =>
           return blobs.create(name, text);
         },
       },
-      poison: { list: async () => [] },
       shards: settings.shards,
       keepDays,
       instance: { clock: later(), telemetry: noTelemetry },

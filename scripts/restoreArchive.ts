@@ -12,11 +12,11 @@ import { z } from 'zod';
 import { cosmosDocuments } from '../packages/jobs/src/documents/cosmosDocuments.ts';
 import { systemClock } from '../packages/leases/src/clock.ts';
 import { blobArchive } from '../src/archive/blobArchive.ts';
-import { restoreMonth } from '../src/archive/restoreMonth.ts';
 import { shardsCheck } from '../src/invoice/shard.ts';
 import { blobContainers } from '../src/platform/azureNames.ts';
 import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
 import { cosmosFromEnvironment } from './cosmosFromEnvironment.ts';
+import { restoreMonth } from './restoreMonth.ts';
 import { storageFromEnvironment } from './storageFromEnvironment.ts';
 
 const { values } = parseArgs({

@@ -9,8 +9,7 @@ import type { PaceStore, PauseStore } from '@payonce/jobs/rate';
 import { cosmosPaceStore, cosmosPauseStore } from '@payonce/jobs/rate/cosmos';
 import type { RunStore } from '@payonce/jobs/runs';
 import { cosmosRunStore } from '@payonce/jobs/runs/cosmos';
-import type { PoisonStore, SendAgain } from '@payonce/jobs/work-items';
-import { type Effects, workItemMessages } from '@payonce/jobs/work-items';
+import { type Effects, type PoisonStore, type SendAgain, workItemMessages } from '@payonce/jobs/work-items';
 import { cosmosEffects, cosmosPoisonStore } from '@payonce/jobs/work-items/cosmos';
 import type { LockStore } from '@payonce/leases';
 import { blobReceipts } from './after/blobReceipts.ts';
@@ -66,11 +65,6 @@ export interface Cloud {
   checkShards: () => Promise<void>;
   account: AccountRecord;
   close(): Promise<void>;
-}
-
-/** Rejects if the store of the locks does not answer. One that only holders can look at is not asked. */
-async function probeLocks(store: LockStore, signal: AbortSignal): Promise<void> {
-  if (store.traits.looks === 'anyone') await store.look('health', signal);
 }
 
 /** Azure: Cosmos DB, Blob and Queue Storage, Service Bus. One per process, because the clients keep their connections. */
@@ -131,7 +125,11 @@ export function azureCloud(
       },
       { name: 'shards', probe: checkShards },
       { name: 'storage', probe: (abortSignal) => lockBlobs.getProperties({ abortSignal }) },
-      { name: 'locks', probe: (signal) => probeLocks(lockStore, signal) },
+      // A store that only holders can look at is not asked.
+      {
+        name: 'locks',
+        probe: async (signal) => lockStore.traits.looks === 'anyone' && lockStore.look('health', signal),
+      },
       { name: 'serviceBus', probe: (abortSignal) => commands.createMessageBatch({ abortSignal }) },
     ],
     checkShards,

@@ -5,8 +5,7 @@ import { loadLockStore } from './lockStores.ts';
 import { appTelemetry } from './platform/appMetrics.ts';
 import { ClientMissing } from './platform/clientMissing.ts';
 import { exportTelemetry } from './platform/exportTelemetry.ts';
-import { queueReturns } from './queueReturns.ts';
-import { readQueueConnections, readSchedules, readTelemetry } from './settings/readParts.ts';
+import { readSchedules, readTelemetry } from './settings/readParts.ts';
 import { readSettings } from './settings/readSettings.ts';
 import { BadSettings, type Settings } from './settings/settings.ts';
 
@@ -30,9 +29,7 @@ async function start() {
     if (!(error instanceof BadSettings)) throw error;
     console.error(error.message);
     await exportTelemetry({ telemetry: readTelemetry(process.env), traces: undefined, instance: hostname() });
-    const returns = queueReturns(readQueueConnections(process.env));
-    const idle = idleApp(error, readSchedules(process.env), { telemetry: appTelemetry(), returns });
-    return { payonce: idle, stop: () => idle.stop() };
+    return { payonce: idleApp(error, readSchedules(process.env), appTelemetry()), stop: async () => {} };
   }
 }
 

@@ -65,7 +65,7 @@ describe('while settings are missing or wrong', () => {
 
   test('each tick is counted, for the alert', async () => {
     const telemetry = recordedTelemetry();
-    const counted = idleApp(bad, readSchedules({}), { telemetry });
+    const counted = idleApp(bad, readSchedules({}), telemetry);
     await counted.sweepOutbox();
     await counted.trackPayments();
     expect(telemetry.values(metric.settingsInvalid)).toEqual([1, 1]);
@@ -73,7 +73,7 @@ describe('while settings are missing or wrong', () => {
 });
 
 test.each(['executePayments', 'processWorkItem', 'recordPoison'] as const)(
-  'a message of %s fails where there is no way back to its queue',
+  'a message of %s fails, so that its queue keeps or dead-letters it',
   async (name) => {
     await expect(idleApp(bad, readSchedules({}))[name]({}, 'id')).rejects.toBe(bad);
   },

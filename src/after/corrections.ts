@@ -97,9 +97,7 @@ export async function recordPayment(
   payment: Extract<ProviderView, { kind: 'found' | 'processing' }>,
 ): Promise<Extract<NotCorrected, { kind: 'recorded' }> | 'again'> {
   const recorded = await ifStillSo(parts, invoice, (now) => {
-    const paidAt = new Date(now).toISOString();
-    const found = payment.kind === 'found' ? { ...payment, paidAt } : payment;
-    const { entry, ...change } = changeByPayment(invoice, found, now);
+    const { entry, ...change } = changeByPayment(invoice, payment, now);
     return { ...change, entry: { ...entry, found: 'by the check before a correction' } };
   });
   if (recorded === 'again') return recorded;

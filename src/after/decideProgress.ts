@@ -81,10 +81,7 @@ export function decideProgress(
         `it was voided, but payment ${paymentId} ${how}: retry the invoice to record it, after which it can be refunded`,
       );
     }
-    return {
-      kind: 'change',
-      ...changeByPayment(invoice, view.kind === 'found' ? { ...view, paidAt: at } : view, now),
-    };
+    return { kind: 'change', ...changeByPayment(invoice, view, now) };
   }
 
   /** For a person. Said once: they may have decided since. */

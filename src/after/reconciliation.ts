@@ -1,4 +1,3 @@
-import { StoreAway } from '@payonce/jobs/documents';
 import { defineStage, type Effect, NotNow, NotYet, type Stage } from '@payonce/jobs/work-items';
 import { z } from 'zod';
 import type { FollowUp } from '../invoice/followUps.ts';
@@ -45,7 +44,7 @@ export function reconciliationStage(parts: LookUpParts): Stage {
       const invoice = await parts.invoices.find(id);
       if (invoice === undefined || !isUnclear(invoice, keyNumber)) {
         // This read may be older than the settlement that parked it.
-        if (tries === 0) throw new NotReconciled('the invoice is not parked, as far as is known');
+        if (tries === 0) throw new NotNow('the invoice is not parked, as far as is known');
         return { result: 'decided meanwhile' };
       }
       const calls = parts.provider.within({
@@ -54,11 +53,20 @@ export function reconciliationStage(parts: LookUpParts): Stage {
       });
       const seen = await calls.find(soughtOf({ ...invoice, invoiceId: id }));
       if (seen.kind === 'notCalled' || seen.kind === 'unknown' || seen.kind === 'heldBack')
-        throw new NotReconciled(`the provider cannot say: ${whySilent(seen)}`);
+        throw new NotNow(`the provider cannot say: ${whySilent(seen)}`);
       if (seen.kind === 'notFound' && mayLag(invoice))
         throw new NotYet('the provider finds no payment, but its search may lag');
       assertHeld();
-      return recordLookUp(parts, invoice, seen, assertHeld);
+      const { kind } = await record<{ kind: 'decided' }>(
+        parts,
+        id,
+        (stored, now) => (isUnclear(stored, keyNumber) ? changeBy(stored, seen, now) : { kind: 'decided' }),
+        assertHeld,
+      );
+      if (kind !== 'updated') return { result: 'decided meanwhile' };
+      return seen.kind === 'found' || seen.kind === 'processing'
+        ? { result: seen.kind === 'found' ? 'paid' : 'processing', paymentId: seen.paymentId }
+        : { result: seen.kind === 'notFound' ? 'not found' : seen.kind };
     },
   });
 
@@ -79,57 +87,16 @@ function parkedAt({ timeline }: Invoice): number {
   return at === undefined ? 0 : Date.parse(at);
 }
 
-/** The provider could not say, or the store gave no clear answer: the work item is tried until one does. */
-export class NotReconciled extends NotNow {
-  override readonly name = 'NotReconciled';
-}
-
-type Seen = Extract<FoundPayment, { kind: 'found' | 'processing' | 'notFound' | 'differs' | 'reversed' }>;
-
-/** Records the provider's answer, if the invoice is still as it was read. @throws {NotReconciled} and what `assertHeld` throws */
-async function recordLookUp(
-  parts: LookUpParts,
-  { id, status, payment: { keyNumber } }: Invoice,
-  seen: Seen,
-  assertHeld: () => void,
-): Promise<Effect> {
-  const isSettled = seen.kind === 'found' || seen.kind === 'processing';
-  try {
-    const { kind } = await record<{ kind: 'decided' }>(
-      parts,
-      id,
-      (stored, now) => {
-        if (stored.status !== status || stored.payment.keyNumber !== keyNumber) return { kind: 'decided' };
-        return isSettled ? ofPayment(stored, seen, now) : stays(seen);
-      },
-      assertHeld,
-    );
-    if (kind !== 'updated') return { result: 'decided meanwhile' };
-    return isSettled
-      ? { result: seen.kind === 'found' ? 'paid' : 'processing', paymentId: seen.paymentId }
-      : { result: seen.kind === 'notFound' ? 'not found' : seen.kind };
-  } catch (error) {
-    if (!(error instanceof StoreAway)) throw error;
-    throw new NotReconciled(error.message, { cause: error });
-  }
-}
-
-function ofPayment(
+/** Records the payment that was found. If none settles the invoice, it stays as it is, and its timeline says so. */
+function changeBy(
   stored: Invoice,
-  seen: Extract<Seen, { kind: 'found' | 'processing' }>,
+  seen: Extract<FoundPayment, { kind: 'found' | 'processing' | 'notFound' | 'differs' | 'reversed' }>,
   now: number,
 ): Recorded {
-  const paidAt = new Date(now).toISOString();
-  const { entry, ...change } = changeByPayment(
-    stored,
-    seen.kind === 'found' ? { ...seen, paidAt } : seen,
-    now,
-  );
-  return { kind: 'change', ...change, entry: { ...entry, found: 'by reconciliation' } };
-}
-
-/** It stays as it is: the provider has no payment that settles it, and the timeline says so. */
-function stays(seen: Exclude<Seen, { kind: 'found' | 'processing' }>): Recorded {
+  if (seen.kind === 'found' || seen.kind === 'processing') {
+    const { entry, ...change } = changeByPayment(stored, seen, now);
+    return { kind: 'change', ...change, entry: { ...entry, found: 'by reconciliation' } };
+  }
   const reason = seen.kind === 'notFound' ? nothingFound(seen.foreign) : seen.message;
   return { kind: 'change', change: {}, entry: { what: lookedUp, reason } };
 }

@@ -1,7 +1,6 @@
 import { maxOperations, readableDocuments } from '@payonce/jobs/documents';
 import type { Instance } from '@payonce/jobs/instance';
 import { timeBudget } from '@payonce/jobs/stopping';
-import type { PoisonStore } from '@payonce/jobs/work-items';
 import { type Lease, LeaseLost } from '@payonce/leases';
 import { errorText } from '@payonce/leases/error-text';
 import { figureRoom } from '../invoice/figures/counters.ts';
@@ -22,7 +21,7 @@ export interface ArchiveRun {
   /** Invoices that were copied to a file: a later run moves them. */
   copied: number;
   moved: number;
-  /** Settled invoices that stay: a refund or dispute is not decided, or a message about them waits. */
+  /** Settled invoices that stay: a refund or dispute is not decided. */
   kept: number;
   /** Invoices that somebody changed at that moment. */
   changed: number;
@@ -33,7 +32,6 @@ export interface ArchiveRun {
 export interface ArchiveRunParts extends Omit<ArchiveParts, 'clock'> {
   store: ArchiveStore;
   invoices: Pick<InvoiceStore, 'figures'>;
-  poison: Pick<PoisonStore, 'list'>;
   shards: number;
   keepDays: number;
   instance: Pick<Instance, 'clock' | 'telemetry'>;
@@ -43,8 +41,6 @@ export interface ArchiveRunParts extends Omit<ArchiveParts, 'clock'> {
 interface Source {
   shard: string;
   pages: AsyncIterator<readonly StoredInvoice[]>;
-  /** Invoices that a waiting message names, once they are known. */
-  named?: ReadonlySet<string>;
   /** Copies in the files of the last hours, once they have been read. */
   copies?: ReadonlyMap<string, string>;
   /** Everything that was last changed before has been looked at: ISO 8601. */
@@ -75,7 +71,7 @@ export async function archiveSettled(
 }
 
 async function goThroughShards(
-  { store, invoices, poison, shards, keepDays, instance, ...parts }: ArchiveRunParts,
+  { store, invoices, shards, keepDays, instance, ...parts }: ArchiveRunParts,
   lease: Pick<Lease, 'assertHeld'>,
   signal: AbortSignal,
 ): Promise<ArchiveRun> {
@@ -88,7 +84,6 @@ async function goThroughShards(
     return { shard, pages: pages[Symbol.asyncIterator]() };
   });
   const left = new Set(open);
-  const poisoned = await resourcesOf(poison);
   for (let source = open.shift(); source !== undefined && !signal.aborted; source = open.shift()) {
     const began = clock.monotonic();
     lease.assertHeld();
@@ -116,14 +111,10 @@ async function goThroughShards(
     const { shard, pages } = source;
     const page = await pages.next();
     if (page.done === true) return false;
-    source.named ??= new Set([...(await idsIn(store.undelivered(shard))), ...poisoned]);
-    const { named } = source;
     const found = page.value.flatMap((document): Candidate[] =>
       readableDocuments([document], invoiceSchema, 'invoice').map((invoice) => ({ document, invoice })),
     );
-    const old = found.filter(
-      ({ invoice }) => whyKept(invoice, before) === undefined && !named.has(invoice.id),
-    );
+    const old = found.filter(({ invoice }) => whyKept(invoice, before) === undefined);
     run.kept += page.value.length - old.length;
     source.copies ??= await recentCopies({ ...parts, clock }, shard);
     const { moved, changed, copied } = await archiveInvoices({ ...parts, clock }, shard, old, {
@@ -197,34 +188,4 @@ function isSettled({ status, claim, actionableAt, checkAt, payment }: Invoice): 
 export function lastChange({ createdAt, timeline }: Pick<Invoice, 'createdAt' | 'timeline'>): string {
   const times = [createdAt, ...timeline.map(({ at }) => at)];
   return times.toSorted().at(-1) ?? createdAt;
-}
-
-/** Fields of a message by which it names an invoice: payment commands use the one, work items the other. */
-const names = new Set(['invoiceId', 'resourceId']);
-
-/** The invoices that messages name, wherever in them. It finds too much rather than too little. Pure. */
-export function mentionedIn(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(mentionedIn);
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, member]) =>
-    typeof member === 'string' && names.has(name) ? [member] : mentionedIn(member),
-  );
-}
-
-/** The invoices that the bodies of messages name. */
-export async function idsIn(pages: AsyncIterable<readonly unknown[]>): Promise<Set<string>> {
-  const ids = new Set<string>();
-  for await (const bodies of pages) for (const id of mentionedIn(bodies)) ids.add(id);
-  return ids;
-}
-
-/** Resource ids of dead-lettered work items. */
-export async function resourcesOf(poison: Pick<PoisonStore, 'list'>): Promise<Set<string>> {
-  const ids = new Set<string>();
-  for (let behind: string | undefined; ; ) {
-    const page = await poison.list(100, behind);
-    for (const { resourceId } of page) ids.add(resourceId);
-    behind = page.at(-1)?.id;
-    if (page.length < 100 || behind === undefined) return ids;
-  }
 }

@@ -30,7 +30,7 @@ export function archiving(
 ) {
   const { archive: ports, poison, invoices, writeReceipt } = cloud;
   const archive = invoiceArchive({ ...ports, shards, clock: instance.clock });
-  const parts = { ...ports, invoices: cloud.invoices, poison, shards, keepDays, instance };
+  const parts = { ...ports, invoices: cloud.invoices, shards, keepDays, instance };
   return {
     archive,
     customers: customers({ ...ports, poison, invoices, writeReceipt, shards, clock: instance.clock }),

@@ -2,14 +2,14 @@
  * Everything that is kept about a customer, to be handed out or erased: invoices in the database, those in the archive with
  * their earlier copies, and receipts. What else names a customer ends by itself (docs/retention.md).
  */
-import { readableDocuments, writeUntilClear } from '@payonce/jobs/documents';
+import { allPages, readableDocuments, writeUntilClear } from '@payonce/jobs/documents';
 import { functionBudgetMs } from '@payonce/jobs/stopping';
 import type { PoisonStore } from '@payonce/jobs/work-items';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { type Tombstone, tombstoneSchema, withoutPerson } from '../invoice/tombstone.ts';
 import { type ArchiveStore, archivedInvoice, fileName, type StoredInvoice, withLine } from './archiveFile.ts';
-import { idsIn, type Kept, resourcesOf, whyKept } from './archiveSettled.ts';
+import { type Kept, whyKept } from './archiveSettled.ts';
 import type { ArchiveParts } from './moveInvoices.ts';
 import { findArchived } from './restoreInvoice.ts';
 
@@ -58,13 +58,8 @@ export function customers(parts: CustomerParts): Customers {
   }
 
   async function* stored(customerId: string): AsyncGenerator<Invoice> {
-    let continuation: string | undefined;
-    do {
-      const place = continuation === undefined ? {} : { continuation };
-      const page = await invoices.list({ customer: customerId, pageSize, ...place });
-      yield* page.items;
-      ({ continuation } = page);
-    } while (continuation !== undefined);
+    const list = { customer: customerId, pageSize };
+    for await (const page of allPages((place) => invoices.list({ ...list, ...place }))) yield* page;
   }
 
   async function tombstonesOf(customerId: string): Promise<Tombstone[]> {
@@ -84,7 +79,8 @@ export function customers(parts: CustomerParts): Customers {
     }
     for (const tombstone of await tombstonesOf(customerId)) {
       if (clock.monotonic() > until) return { ...done, complete: false };
-      count(tombstone.id, await eraseArchived(tombstone));
+      const isWaitedFor = await isNamed(tombstone.shard, tombstone.id);
+      count(tombstone.id, isWaitedFor ? 'named' : await eraseArchived(tombstone));
     }
     return done;
 
@@ -96,10 +92,14 @@ export function customers(parts: CustomerParts): Customers {
     async function whyLeft(invoice: Invoice): Promise<NotErased | undefined> {
       const kept = whyKept(invoice, before);
       if (kept !== undefined && kept !== 'tooManyDays') return kept;
-      const { shard } = invoice;
+      return (await isNamed(invoice.shard, invoice.id)) ? 'named' : undefined;
+    }
+
+    /** True if a message waits that would write down again what is erased. */
+    async function isNamed(shard: string, id: string): Promise<boolean> {
       const inShard = named.get(shard) ?? (await idsIn(store.undelivered(shard)));
       named.set(shard, inShard);
-      return inShard.has(invoice.id) || poisoned.has(invoice.id) ? 'named' : undefined;
+      return inShard.has(id) || poisoned.has(id);
     }
 
     /** The invoice comes last: until then the next call finds all of it again. */
@@ -153,4 +153,34 @@ export function customers(parts: CustomerParts): Customers {
 function archivedTimes({ archivedAt, timeline }: Invoice): Set<string> {
   const times = timeline.flatMap((entry) => (typeof entry.archivedAt === 'string' ? [entry.archivedAt] : []));
   return new Set(archivedAt === undefined ? times : [archivedAt, ...times]);
+}
+
+/** Fields of a message by which it names an invoice: payment commands use the one, work items the other. */
+const names = new Set(['invoiceId', 'resourceId']);
+
+/** The invoices that messages name, wherever in them. It finds too much rather than too little. Pure. */
+function mentionedIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(mentionedIn);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    typeof member === 'string' && names.has(name) ? [member] : mentionedIn(member),
+  );
+}
+
+/** The invoices that the bodies of messages name. */
+async function idsIn(pages: AsyncIterable<readonly unknown[]>): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for await (const bodies of pages) for (const id of mentionedIn(bodies)) ids.add(id);
+  return ids;
+}
+
+/** Resource ids of dead-lettered work items. */
+export async function resourcesOf(poison: Pick<PoisonStore, 'list'>): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (let behind: string | undefined; ; ) {
+    const page = await poison.list(100, behind);
+    for (const { resourceId } of page) ids.add(resourceId);
+    behind = page.at(-1)?.id;
+    if (page.length < 100 || behind === undefined) return ids;
+  }
 }

@@ -4,7 +4,7 @@ import type {
   ContainerClient,
   ContainerListBlobFlatSegmentResponse,
 } from '@azure/storage-blob';
-import { BadContinuation, continuationAt, placeOf } from '@payonce/jobs/documents';
+import { continuationAt, placeOf } from '@payonce/jobs/documents';
 import type { Clock } from '@payonce/leases/clock';
 import { z } from 'zod';
 import { blobStatus, inTime } from '../platform/blobRequests.ts';
@@ -49,7 +49,7 @@ export function blobImportRecords(container: ContainerClient, clock: Clock): Imp
         maxPageSize: pageSize,
         ...(continuation === undefined ? {} : { continuationToken: placeOf(z.string(), continuation) }),
       });
-      const { value } = await pages.next().catch(refusedMarker(continuation));
+      const { value } = await pages.next();
       const page: ContainerListBlobFlatSegmentResponse | undefined = value;
       const next = page?.continuationToken;
       const items = (page?.segment.blobItems ?? []).flatMap(({ name, metadata }): ImportView[] => {
@@ -150,15 +150,6 @@ function viewOf(importId: string, metadata: unknown, clock: Clock): ImportView |
   const isSilent = clock.now() - Date.parse(updatedAt) > silentMs;
   const seen = status === 'running' && isSilent ? 'interrupted' : status;
   return { importId, status: seen, ...rest, startedAt, updatedAt };
-}
-
-/** The service refuses a marker that it did not give. */
-function refusedMarker(continuation: string | undefined) {
-  return (error: unknown): never => {
-    if (continuation !== undefined && blobStatus(error) === 400)
-      throw new BadContinuation('the service refuses it', { cause: error });
-    throw error;
-  };
 }
 
 const msPerDay = 86_400_000;

@@ -31,15 +31,16 @@ const mostErrorCharacters = 600;
 /** Unknown fields of a row that its error names. */
 const mostUnknown = 3;
 
+const aCurrency = 'an ISO 4217 currency code, like EUR';
+const aWholeAmount = 'a whole number of minor units above 0 (1999 for 19.99 USD, 500 for 500 JPY)';
+
 const fields = {
   id: text('an id', maxNameBytes).check(refusing(idError)),
   customerId: text('a customer id', maxNameBytes).check(refusing(customerIdError)),
-  currency: z
-    .string({ error: expecting(aCurrency()) })
-    .refine((code) => currencyExponent(code) !== undefined, {
-      abort: true,
-      error: ({ input }) => `expected ${aCurrency()}, not ${shown(input)}${currencyHint(input)}`,
-    }),
+  currency: z.string({ error: expecting(aCurrency) }).refine((code) => currencyExponent(code) !== undefined, {
+    abort: true,
+    error: ({ input }) => `expected ${aCurrency}, not ${shown(input)}${currencyHint(input)}`,
+  }),
   dueAt: z.iso
     .datetime({
       offset: true,
@@ -69,10 +70,10 @@ export const invoiceJsonSchema = z
   .strictObject({
     ...fields,
     amountMinor: z
-      .number({ error: expecting(aWholeAmount()) })
+      .number({ error: expecting(aWholeAmount) })
       .refine((amount) => Number.isSafeInteger(amount) && amount > 0, {
         abort: true,
-        error: expecting(aWholeAmount()),
+        error: expecting(aWholeAmount),
       }),
   })
   .superRefine(({ amountMinor, currency }, context) => {
@@ -123,7 +124,8 @@ function checked(
   if (result.success) return { kind: 'invoice', invoice: result.data };
   const faults = result.error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
-      return unknownFields(issue.keys, known);
+      const error = unknownName('field', known);
+      return issue.keys.slice(0, mostUnknown).map((key) => ({ field: key.slice(0, 60), error }));
     }
     const [field] = issue.path;
     if (field === undefined) return [{ field: 'row', error: `expected an object, not ${shown(value)}` }];
@@ -138,14 +140,6 @@ function checked(
     field: first?.field ?? 'row',
     error: isLong ? `${error.slice(0, mostErrorCharacters - 1)}…` : error,
   };
-}
-
-function unknownFields(keys: readonly string[], known: readonly string[]) {
-  const named = keys
-    .slice(0, mostUnknown)
-    .map((key) => ({ field: key.slice(0, 60), error: unknownName('field', known) }));
-  const others = keys.length - named.length;
-  return others === 0 ? named : [...named, { field: 'row', error: `has ${others} more unknown fields` }];
 }
 
 function refusing(errorOf: (value: string) => string | undefined) {
@@ -211,14 +205,6 @@ function limitError(amountMinor: number, currency: string): string | undefined {
 
 function zeroError({ amountMinor }: { amountMinor: number }): string | undefined {
   return amountMinor > 0 ? undefined : 'expected more than 0';
-}
-
-function aCurrency(): string {
-  return 'an ISO 4217 currency code, like EUR';
-}
-
-function aWholeAmount(): string {
-  return 'a whole number of minor units above 0 (1999 for 19.99 USD, 500 for 500 JPY)';
 }
 
 function currencyHint(input: unknown): string {

@@ -110,26 +110,17 @@ function cellsOf(record: string): string[] {
 }
 
 function headerErrors(names: readonly string[]): FieldError[] {
-  const missing = requiredColumns.filter((name) => !names.includes(name));
-  const errors = [
-    ...wrongColumns(names).slice(0, mostErrors + 1),
-    ...missing.map((field) => ({ field, error: 'is missing: expected a column with this name' })),
-  ];
-  if (errors.length <= mostErrors) return errors;
-  return [...errors.slice(0, mostErrors), { field: 'header', error: `has more errors than these` }];
-}
-
-function wrongColumns(names: readonly string[]): FieldError[] {
   const seen = new Set<string>();
-  const errors: FieldError[] = [];
-  for (const name of names) {
-    if (!columns.includes(name)) {
-      errors.push({ field: name.slice(0, 60), error: unknownName('column', columns) });
-    } else if (seen.has(name)) errors.push({ field: name, error: 'appears twice: expected once' });
+  const wrong = names.flatMap((name): FieldError[] => {
+    if (!columns.includes(name)) return [{ field: name.slice(0, 60), error: unknownName('column', columns) }];
+    if (seen.has(name)) return [{ field: name, error: 'appears twice: expected once' }];
     seen.add(name);
-    if (errors.length > mostErrors) break;
-  }
-  return errors;
+    return [];
+  });
+  const missing = requiredColumns
+    .filter((name) => !names.includes(name))
+    .map((field) => ({ field, error: 'is missing: expected a column with this name' }));
+  return [...wrong, ...missing].slice(0, mostErrors);
 }
 
 function checkCells(cells: readonly string[], line: number, names: readonly string[]): CheckedRow {

@@ -7,7 +7,7 @@ import type { Orchestrations } from '@payonce/jobs/runs/durable';
 import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
 import type { Turns } from '../platform/eventLoopTurns.ts';
-import type { OverviewAnswer, Role } from './answers/overviewAnswers.ts';
+import type { Role } from './answers/overviewAnswers.ts';
 import { type Intent, intend } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { OpsParts } from './opsParts.ts';
@@ -28,7 +28,6 @@ export interface CallParts extends OpsParts {
   version: string;
   /** Turns of computing, shared by all imports of this process. */
   turns: Turns;
-  overview: () => Promise<OverviewAnswer>;
   calls: Readonly<Record<string, Call>>;
 }
 

@@ -1,5 +1,6 @@
-import { MIMEType } from 'node:util';
 import { z } from 'zod';
+import { shown } from '../importing/fieldErrors.ts';
+import { mediaTypeOf } from '../importing/readRows.ts';
 import { type Problem, problem } from '../platform/problem.ts';
 import { type Role, roles } from './answers/overviewAnswers.ts';
 import type { Call } from './call.ts';
@@ -103,19 +104,14 @@ export function whyNotAdmitted(
   return problem(415, 'The body has another type than this call takes.', [
     {
       field: 'Content-Type',
-      error: `expected application/json, got ${JSON.stringify(given.slice(0, 60))}`,
+      error: `expected application/json in UTF-8, got ${shown(headers.get('content-type') ?? '')}`,
     },
   ]);
 }
 
-/** The media type of a request; undefined if it has no body. */
+/** The media type of a request, empty if it is none that can be read; undefined if it has no body. */
 function typeOf(headers: OpsRequest['headers']): string | undefined {
   const given = headers.get('content-type');
   const empty = headers.get('transfer-encoding') === null && Number(headers.get('content-length') ?? 0) === 0;
-  if (given === null) return empty ? undefined : '';
-  try {
-    return new MIMEType(given).essence;
-  } catch {
-    return given;
-  }
+  return given === null && empty ? undefined : mediaTypeOf(given);
 }

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { NotCorrected } from '../after/corrections.ts';
-import { type MovedInvoice, moveDueDate } from '../after/moveDueDate.ts';
-import { type RetriedInvoice, retryInvoice } from '../after/retryInvoice.ts';
-import { type VoidedInvoice, voidInvoice } from '../after/voidInvoice.ts';
+import { moveDueDate } from '../after/moveDueDate.ts';
+import { retryInvoice } from '../after/retryInvoice.ts';
+import { voidInvoice } from '../after/voidInvoice.ts';
 import { dueAtSchema, paymentMethodSchema } from '../importing/checkInvoice.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { invoiceDetailAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
 import { optionalReasonBody, reasonBody, reasonSchema } from './fields.ts';
-import { invoiceDetail } from './invoiceView.ts';
+import { invoiceDetail, voidAdvice } from './invoiceView.ts';
 import { conflict, notFound, type OpsResponse, unavailable } from './requests.ts';
 
 /** A caller who says that nothing was charged has to say how they know. */
@@ -34,7 +34,7 @@ export const correctionCalls = {
     problems: [404, 409],
     async handle({ id, caller, body: { dueAt, reason }, record }, parts) {
       const moved = await moveDueDate(parts.corrections, id, { actor: caller.actor, dueAt });
-      if (moved.kind !== 'moved') return whyNotMoved(id, moved);
+      if (moved.kind !== 'moved') return whyNotCorrected(id, moved, ofMove);
       await record(id, { from: moved.before, to: dueAt, reason: reason ?? null });
       return { jsonBody: invoiceDetail(moved.invoice, parts.instance.clock) };
     },
@@ -63,7 +63,7 @@ export const correctionCalls = {
         const { from, status, paymentId } = retried;
         await record(id, { from, ...detail, outcome: status, paymentId });
       }
-      if (retried.kind !== 'retried') return whyNotRetried(id, retried);
+      if (retried.kind !== 'retried') return whyNotCorrected(id, retried, ofRetry);
       const { from, invoice } = retried;
       await record(id, { from, keyNumber: invoice.payment.keyNumber, ...detail });
       return { jsonBody: invoiceDetail(invoice, parts.instance.clock) };
@@ -93,74 +93,50 @@ export const correctionCalls = {
       if (result.kind === 'notCanceled') {
         await record(id, { reason, outcome: 'not canceled', paymentId: result.paymentId });
       }
-      return whyNotVoided(id, result);
+      return whyNotCorrected(id, result, ofVoid);
     },
   }),
 };
 
-function whyNotRetried(id: string, why: Exclude<RetriedInvoice, { kind: 'retried' }>): OpsResponse<never> {
-  switch (why.kind) {
-    case 'refused':
-      return conflict(
-        `invoice "${id}" is ${why.status}: expected one that is parked or declined, or that waits for a later try, of a customer who has not been erased`,
-      );
-    case 'mayBeCharged':
-      return conflict(
-        `invoice "${id}" may have been charged: retry it without a payment method, or find out that nothing was charged and say so with notCharged`,
-      );
-    case 'recorded':
-      return conflict(
-        `${recorded(id, why)}: ${why.status === 'paid' ? 'there is nothing to retry' : 'wait for its outcome'}`,
-      );
-    case 'notFound':
-    case 'wait':
-    case 'unclear':
-    case 'silent':
-    case 'contended':
-      return whyNotCorrected(id, why);
-  }
+/** The rest of the sentence that refuses a correction, by its reason. Absent: it is not refused for that. */
+interface Advice {
+  refused: (status: InvoiceStatus) => string;
+  recorded?: (status: 'paid' | 'processing') => string;
+  mayBeCharged?: string;
 }
 
-function whyNotVoided(id: string, why: Exclude<VoidedInvoice, { kind: 'voided' }>): OpsResponse<never> {
+const ofRetry: Advice = {
+  refused: (status) =>
+    `${status}: expected one that is parked or declined, or that waits for a later try, of a customer who has not been erased`,
+  recorded: (status) => (status === 'paid' ? 'there is nothing to retry' : 'wait for its outcome'),
+  mayBeCharged:
+    'retry it without a payment method, or find out that nothing was charged and say so with notCharged',
+};
+
+const ofVoid: Advice = { refused: voidAdvice, recorded: () => 'refund it instead' };
+
+const ofMove: Advice = {
+  refused: (status) => `${status}: expected one that is pending, only those wait for their due date`,
+  mayBeCharged: 'its outcome has to be known first',
+};
+
+function whyNotCorrected(id: string, why: NotCorrected, advice: Advice): OpsResponse<never> {
   switch (why.kind) {
+    case 'notFound':
+      return notFound(`invoice "${id}"`);
     case 'refused':
-      return conflict(`invoice "${id}" is ${adviceFor(why.status)}`);
-    case 'recorded':
-      return conflict(`${recorded(id, why)}: refund it instead`);
+      return conflict(`invoice "${id}" is ${advice.refused(why.status)}`);
+    case 'recorded': {
+      const { paymentId, status } = why;
+      const now = `the provider has payment ${paymentId} for invoice "${id}", which is ${status} now`;
+      return conflict(`${now}: ${advice.recorded?.(status)}`);
+    }
+    case 'mayBeCharged':
+      return conflict(`invoice "${id}" may have been charged: ${advice.mayBeCharged}`);
     case 'notCanceled':
       return conflict(
         `the provider does not cancel payment ${why.paymentId} of invoice "${id}" (${why.message}): wait for the outcome, then refund`,
       );
-    case 'notFound':
-    case 'wait':
-    case 'unclear':
-    case 'silent':
-    case 'contended':
-      return whyNotCorrected(id, why);
-  }
-}
-
-function whyNotMoved(id: string, why: Exclude<MovedInvoice, { kind: 'moved' }>): OpsResponse<never> {
-  switch (why.kind) {
-    case 'refused':
-      return conflict(
-        `invoice "${id}" is ${why.status}: expected one that is pending, only those wait for their due date`,
-      );
-    case 'mayBeCharged':
-      return conflict(`invoice "${id}" may have been charged: its outcome has to be known first`);
-    case 'notFound':
-      return notFound(`invoice "${id}"`);
-  }
-}
-
-/** Refusals that every correction may meet. */
-function whyNotCorrected(
-  id: string,
-  why: Extract<NotCorrected, { kind: 'notFound' | 'wait' | 'unclear' | 'silent' | 'contended' }>,
-): OpsResponse<never> {
-  switch (why.kind) {
-    case 'notFound':
-      return notFound(`invoice "${id}"`);
     case 'wait':
       return conflict(
         `the provider has no payment for invoice "${id}" yet, but a call may still be on its way: ask again from ${why.until} on`,
@@ -173,26 +149,5 @@ function whyNotCorrected(
       return unavailable(
         `the provider could not say how invoice "${id}" stands, ask again later: ${why.message}`,
       );
-  }
-}
-
-function recorded(id: string, { status, paymentId }: Extract<NotCorrected, { kind: 'recorded' }>): string {
-  return `the provider has payment ${paymentId} for invoice "${id}", which is ${status} now`;
-}
-
-/** The status of an invoice that is not voided, and what to do. */
-function adviceFor(status: InvoiceStatus): string {
-  switch (status) {
-    case 'claimed':
-      return 'claimed: it is being paid right now, ask again in a few minutes';
-    case 'paid':
-      return 'paid: refund it instead';
-    case 'voided':
-      return 'voided already';
-    case 'pending':
-    case 'processing':
-    case 'declined':
-    case 'parked':
-      return `${status}: wait for the outcome`;
   }
 }

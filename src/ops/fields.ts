@@ -59,13 +59,13 @@ export function listQuery<const T extends readonly [string, ...string[]]>(status
   return z.object({ status: oneOf(statuses).exactOptional(), ...continuationQuery.shape });
 }
 
-/** The query of a list by day (UTC). */
-export const dayQuery = z.object({
-  day: z.iso
-    .date({ error: ({ input }) => `expected a day as YYYY-MM-DD, got ${shown(input)}` })
-    .exactOptional(),
-  ...continuationQuery.shape,
-});
+/** A day (UTC). */
+export const dayField = z.iso
+  .date({ error: ({ input }) => `expected a day as YYYY-MM-DD, got ${shown(input)}` })
+  .exactOptional();
+
+/** The query of a list by day. */
+export const dayQuery = z.object({ day: dayField, ...continuationQuery.shape });
 
 /** A time from `after` on and before `before`. */
 export const periodFields = { before: timeField.exactOptional(), after: timeField.exactOptional() };

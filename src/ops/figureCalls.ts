@@ -1,15 +1,13 @@
-import type { Clock } from '@payonce/leases/clock';
 import { z } from 'zod';
-import { shown } from '../importing/fieldErrors.ts';
-import { movementKinds } from '../invoice/figures/counters.ts';
 import { shardNames } from '../invoice/shard.ts';
-import type { Correction, InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import type { Correction } from '../invoice/store/invoiceStore.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
-import { addUp, type Report, reportColumns, reportRow, type Totals } from '../reporting/report.ts';
+import { addUp, reportColumns, reportRow } from '../reporting/report.ts';
 import { auditAnswer, recountAnswer, reportAnswer, summaryAnswer } from './answers/figureAnswers.ts';
 import { overviewAnswer } from './answers/overviewAnswers.ts';
 import { call } from './call.ts';
-import { currencyField, dayQuery, reasonBody } from './fields.ts';
+import { currencyField, dayField, dayQuery, reasonBody } from './fields.ts';
+import { overviewOf } from './overview.ts';
 import { badQuery, badRequest, pageAnswer, today } from './requests.ts';
 import { summarize } from './summary.ts';
 
@@ -19,19 +17,12 @@ const auditPageSize = 100;
 const mostShown = 100;
 /** No shard is begun after this time, in milliseconds: the platform ends a request after 230 s. */
 const withinMs = 120_000;
-/** A shard whose invoices change meanwhile is counted again, after a moment. */
-const tries = 3;
-const pauseMs = 500;
 
 const dayMs = 86_400_000;
 /** A leap year. The answer is made in memory, with a row for each day and currency; a longer time is several requests. */
 const mostDays = 366;
 /** Days of a report that names no `from`. */
 const usualDays = 30;
-
-const dayField = z.iso
-  .date({ error: ({ input }) => `expected a day as YYYY-MM-DD, got ${shown(input)}` })
-  .exactOptional();
 
 export const figureCalls = {
   getSummary: call({
@@ -48,7 +39,7 @@ export const figureCalls = {
     tag: 'Figures',
     summary: 'What needs a person, and the figures of the summary with runs, leases and payments per day',
     answer: { json: overviewAnswer },
-    handle: async (_asked, { overview }) => ({ jsonBody: await overview() }),
+    handle: async (_asked, parts) => ({ jsonBody: await overviewOf(parts) }),
   }),
   /** Both days count as a whole. The answer is CSV if the caller accepts `text/csv`; a header counts what could not be read. */
   getReport: call({
@@ -67,10 +58,13 @@ export const figureCalls = {
       }
       const { figures, unreadable } = await invoices.dayFigures({ from, to });
       const report = addUp(figures.filter((one) => currency === undefined || one.currency === currency));
-      const { headers, body } = acceptsCsv(request.headers.get('accept'))
-        ? asCsv(report)
-        : asJson(report, { from, to, currency: currency ?? null, unreadable });
-      return { headers: { ...headers, vary: 'Accept', 'x-unreadable': `${unreadable}` }, body };
+      const headers = { vary: 'Accept', 'x-unreadable': `${unreadable}` };
+      if (acceptsCsv(request.headers.get('accept'))) {
+        const lines = [reportColumns, ...report.days.map(reportRow)].map(csvLine);
+        return { headers: { ...headers, 'content-type': csvType }, body: lines.join('') };
+      }
+      const asked = { from, to, currency: currency ?? null };
+      return { headers, jsonBody: { ...asked, unreadable, feesIncluded: false as const, ...report } };
     },
   }),
   recountFigures: call({
@@ -99,7 +93,7 @@ export const figureCalls = {
       let done = 0;
       let counted = 0;
       for (const shard of new Set(wanted)) {
-        const recounted = clock.monotonic() > until ? undefined : await recount(invoices, shard, clock);
+        const recounted = clock.monotonic() > until ? undefined : await invoices.recount(shard);
         if (recounted === undefined) left.push(shard);
         else if (recounted.kind === 'busy') busy.push(shard);
         else {
@@ -135,54 +129,12 @@ export const figureCalls = {
   }),
 };
 
-async function recount(invoices: Pick<InvoiceStore, 'recount'>, shard: string, clock: Clock) {
-  for (let tried = 1; ; tried++) {
-    const recounted = await invoices.recount(shard);
-    if (recounted.kind === 'recounted' || tried === tries) return recounted;
-    await clock.sleep(pauseMs);
-  }
-}
-
 function dayBefore(day: string, days: number): string {
   return new Date(Date.parse(day) - days * dayMs).toISOString().slice(0, 10);
 }
 
-function asCsv({ days }: Report) {
-  const lines = [reportColumns, ...days.map(reportRow)].map(csvLine);
-  return { headers: { 'content-type': csvType }, body: lines.join('') };
-}
-
-function asJson(
-  { days, currencies }: Report,
-  asked: { from: string; to: string; currency: string | null; unreadable: number },
-) {
-  const body = {
-    ...asked,
-    feesIncluded: false,
-    days: days.map(({ totals, ...row }) => ({ ...row, ...figures(totals) })),
-    totals: currencies.map(({ totals, ...row }) => ({ ...row, ...figures(totals) })),
-  };
-  return { headers: { 'content-type': 'application/json' }, body: exactJson(body) };
-}
-
-/** The kinds in their order, each as count and sum. */
-function figures(totals: Totals) {
-  return Object.fromEntries(movementKinds.map((kind) => [kind, totals[kind]]));
-}
-
-/** JSON whose integers have all their digits, however large. No text in a report looks like `123n`. */
-function exactJson(value: unknown): string {
-  const text = JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part));
-  return text.replaceAll(/"(-?\d+)n"/g, '$1');
-}
-
-/** True if CSV is named and JSON is not named as something better (RFC 9110, section 12.5.1). */
+/** True if CSV is named, and JSON is not. */
 function acceptsCsv(accept: string | null): boolean {
-  const ranges = (accept ?? '').split(',').map((range) => {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
-    return { type, quality: q === undefined ? 1 : Number(q) || 0 };
-  });
-  const qualityOf = (wanted: string) => ranges.find(({ type }) => type === wanted)?.quality ?? 0;
-  return qualityOf('text/csv') > qualityOf('application/json');
+  const types = accept?.toLowerCase() ?? '';
+  return types.includes('text/csv') && !types.includes('application/json');
 }

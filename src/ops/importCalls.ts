@@ -24,7 +24,7 @@ import {
 } from './answers/importAnswers.ts';
 import { type AuditRecorder, type CallParts, call } from './call.ts';
 import { continuationQuery, dayQuery } from './fields.ts';
-import { notFound, type OpsRequest, type OpsResponse, type Parsed, pageAnswer, today } from './requests.ts';
+import { notFound, type OpsResponse, pageAnswer, today } from './requests.ts';
 
 const pageSize = 100;
 /** Characters of a store's error that the audit trail keeps. */
@@ -49,9 +49,17 @@ export const importCalls = {
     answer: { json: importAnswer },
     problems: [413, 415, 500],
     async handle({ request, caller, record }, parts) {
-      const admitted = await admit(request, parts);
-      if (!admitted.ok) return admitted.response;
-      const { reader, body } = admitted.value;
+      const type = request.headers.get('content-type');
+      const reader = readers.get(mediaTypeOf(type));
+      if (reader === undefined) return problemResponse(otherType(type));
+      const body = await wholeBody(request, importLimits.bytes);
+      if (body === undefined) return problemResponse(tooLarge(importLimits.bytes));
+      try {
+        await parts.checkShards();
+      } catch (error) {
+        if (!(error instanceof ShardsChanged)) throw error;
+        return problemResponse(problem(500, error.message));
+      }
       return store(body, { reader, by: caller.actor, record }, parts);
     },
   }),
@@ -94,29 +102,6 @@ export const importCalls = {
     },
   }),
 };
-
-/** Reads the body and chooses its reader by its type, or refuses it. */
-async function admit(
-  request: OpsRequest,
-  { checkShards }: CallParts,
-): Promise<Parsed<{ reader: RowReader; body: Buffer }>> {
-  const type = request.headers.get('content-type');
-  const reader = readers.get(mediaTypeOf(type));
-  if (reader === undefined) return refused(otherType(type));
-  const body = await wholeBody(request, importLimits.bytes);
-  if (body === undefined) return refused(tooLarge(importLimits.bytes));
-  try {
-    await checkShards();
-  } catch (error) {
-    if (!(error instanceof ShardsChanged)) throw error;
-    return refused(problem(500, error.message));
-  }
-  return { ok: true, value: { reader, body } };
-}
-
-function refused(why: Problem): Parsed<never> {
-  return { ok: false, response: problemResponse(why) };
-}
 
 /** Stores the rows of a body. A 4xx with counts: only a part could be read, and its good rows are stored. */
 async function store(

@@ -1,3 +1,4 @@
+import { allPages } from '@payonce/jobs/documents';
 import { z } from 'zod';
 import { type RequestedRefund, refundInvoice, settleRefund } from '../after/refundInvoice.ts';
 import { columns } from '../importing/checkInvoice.ts';
@@ -199,26 +200,19 @@ type Invoices = Pick<InvoiceStore, 'list'>;
 export async function exportInvoices(invoices: Invoices, filter: InvoiceFilter): Promise<OpsResponse> {
   const lines = [csvLine(exportColumns)];
   let count = 0;
-  let continuation: string | undefined;
-  do {
-    const place = continuation === undefined ? {} : { continuation };
-    const page = await invoices.list({ ...filter, ...place, pageSize: exportPageSize });
-    count += page.items.length;
+  const list = { ...filter, pageSize: exportPageSize };
+  for await (const page of allPages((place) => invoices.list({ ...list, ...place }))) {
+    count += page.length;
     if (count > mostExported) {
       const advice = 'ask for fewer by customer, currency, status, dueAfter or dueBefore';
       return problemResponse(problem(413, `More than ${mostExported} invoices match: ${advice}.`));
     }
-    lines.push(textOf(page.items));
-    ({ continuation } = page);
-  } while (continuation !== undefined);
+    for (const invoice of page) lines.push(csvLine(cellsOf(invoice)));
+  }
   return {
     headers: { 'content-type': csvType, 'content-disposition': 'attachment; filename="invoices.csv"' },
     body: lines.join(''),
   };
-}
-
-function textOf(page: readonly Invoice[]): string {
-  return page.map((invoice) => csvLine(cellsOf(invoice))).join('');
 }
 
 function cellsOf(invoice: Invoice): (string | number)[] {

@@ -3,6 +3,7 @@ import { decideDueDate } from '../after/moveDueDate.ts';
 import { decideRetry, waitsForRetry } from '../after/retryInvoice.ts';
 import { decideVoid } from '../after/voidInvoice.ts';
 import type { Invoice, StoredEntry } from '../invoice/invoice.ts';
+import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import type { InvoiceAnswer, InvoiceDetailAnswer, Permitted, Waiting } from './answers/invoiceAnswers.ts';
 
 /** An invoice as ops shows it: what was imported, and its state. */
@@ -103,18 +104,23 @@ function retryOf(invoice: Invoice, now: string): Permitted {
 }
 
 function voidOf(invoice: Invoice): Permitted {
-  if (decideVoid(invoice).kind !== 'refuse') return yes;
-  switch (invoice.status) {
-    case 'paid':
-      return no('It is paid: refund it instead.');
-    case 'voided':
-      return no('It is voided already.');
-    case 'pending':
+  return decideVoid(invoice).kind === 'refuse' ? no(`It is ${voidAdvice(invoice.status)}.`) : yes;
+}
+
+/** The status of an invoice that is not voided, and what to do. */
+export function voidAdvice(status: InvoiceStatus): string {
+  switch (status) {
     case 'claimed':
+      return 'claimed: it is being paid right now, ask again in a few minutes';
+    case 'paid':
+      return 'paid: refund it instead';
+    case 'voided':
+      return 'voided already';
+    case 'pending':
     case 'processing':
     case 'declined':
     case 'parked':
-      return no('It is being paid right now: try again in a few minutes.');
+      return `${status}: wait for the outcome`;
   }
 }
 

@@ -13,7 +13,6 @@ import { callerOf, named, type SignIn, whyNotAdmitted } from './caller.ts';
 import { type CallId, calls, forEachCall } from './calls.ts';
 import { poisonSource } from './deadLetters.ts';
 import type { OpsParts } from './opsParts.ts';
-import { overviewOf } from './overview.ts';
 import { badContinuation, type OpsRequest, type OpsResponse, unavailable } from './requests.ts';
 
 /** A request in, a response out. The client is needed by the calls that are declared `durable`. */
@@ -22,7 +21,7 @@ export type OpsCall = (request: OpsRequest, orchestrations?: Orchestrations) => 
 /** The calls under `ops/`, one function each. */
 export function opsApi(given: OpsParts): Record<CallId, OpsCall> {
   const version = appVersion();
-  const parts: CallParts = { ...given, version, turns: eventLoopTurns(), overview: overviewOf(given), calls };
+  const parts: CallParts = { ...given, version, turns: eventLoopTurns(), calls };
   return forEachCall((id) => answering(id, calls[id], parts));
 }
 

@@ -1,5 +1,4 @@
-import type { RedrivenMessage } from '@payonce/jobs/outbox';
-import { type OutboxEntry, outboxStatuses } from '@payonce/jobs/outbox';
+import { type OutboxEntry, outboxStatuses, type RedrivenMessage } from '@payonce/jobs/outbox';
 import { queues, serviceBusQueues } from '../platform/azureNames.ts';
 import { type OutboxMessageAnswer, outboxAnswer, outboxMessageAnswer } from './answers/messageAnswers.ts';
 import { call } from './call.ts';
@@ -20,12 +19,8 @@ export const outboxCalls = {
       ...periodFields,
     }),
     answer: { json: outboxAnswer },
-    async handle({ query: { continuation, queue, reason, ...rest } }, { outbox }) {
-      const filter = {
-        ...rest,
-        ...(queue === undefined ? {} : { destination: queue }),
-        ...(reason === undefined ? {} : { error: reason }),
-      };
+    async handle({ query: { continuation, ...asked } }, { outbox }) {
+      const filter = outboxFilter(asked);
       const place = continuation === undefined ? {} : { continuation };
       const page = pageAnswer('messages', await outbox.list({ pageSize, ...filter, ...place }), outboxView);
       if (continuation !== undefined) return { jsonBody: page };
@@ -67,6 +62,19 @@ export const outboxCalls = {
     },
   }),
 };
+
+/** A filter in the words of the store: a queue is a destination, and a reason is an error. */
+export function outboxFilter<Rest extends object>({
+  queue,
+  reason,
+  ...rest
+}: Rest & { queue?: string; reason?: string }) {
+  return {
+    ...rest,
+    ...(queue === undefined ? {} : { destination: queue }),
+    ...(reason === undefined ? {} : { error: reason }),
+  };
+}
 
 function whyNotChanged(id: string, why: Exclude<RedrivenMessage, { kind: 'redriven' }>): OpsResponse<never> {
   return why.kind === 'notFound'

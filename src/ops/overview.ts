@@ -1,62 +1,39 @@
-import { inForce } from '@payonce/jobs/rate';
 import { asShown, runView } from '@payonce/jobs/runs';
 import { jobLockPrefix, listLocks } from '@payonce/leases';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { remembered } from '../platform/remembered.ts';
 import type { Summary } from './answers/figureAnswers.ts';
 import { type Attention, attentionCodes, type OverviewAnswer } from './answers/overviewAnswers.ts';
 import type { OpsParts } from './opsParts.ts';
-import { pauseView } from './pauseCalls.ts';
 import { summarize } from './summary.ts';
 
-/** Dashboards that are open ask every few seconds: all of an instance share an answer this old, in milliseconds. */
-const freshMs = 2_000;
 const mostDeadLetters = 100;
 const latestRuns = 5;
 
-/**
- * Everything that the first page of the dashboard shows, in one answer. Whether payments are paused is always asked, so that
- * an operator who has just paused them sees it.
- */
-export function overviewOf(parts: OpsParts): () => Promise<OverviewAnswer> {
-  const { invoices, deadLetters, lockStore, job, runs, pauses, instance } = parts;
+/** Everything that the first page of the dashboard shows, in one answer. */
+export async function overviewOf(parts: OpsParts): Promise<OverviewAnswer> {
+  const { invoices, deadLetters, lockStore, job, runs, instance } = parts;
   const { clock } = instance;
-  const shared = remembered(
-    async () => {
-      const now = clock.now();
-      const [summary, byReason, paid, letters, leases, latest] = await Promise.all([
-        summarize(parts),
-        invoices.parkedByReason(),
-        paidPerDay(invoices, now),
-        Promise.all(deadLetters.map((source) => source.list(mostDeadLetters))).then((lists) => lists.flat()),
-        heldLeases(),
-        runs.list({ job: job.name, pageSize: latestRuns }),
-      ]);
-      return {
-        at: new Date(now).toISOString(),
-        attention: attentionOf(summary, letters, now),
-        ...summary,
-        parkedReasons: parkedReasons(byReason),
-        paidPerDay: paid,
-        deadLetters: letters.length,
-        leases,
-        runs: latest.items.map((run) => runView(asShown(run, now))),
-      };
-    },
-    freshMs,
-    clock,
-  );
-  return async () => {
-    const [overview, pause] = await Promise.all([shared(), pauses.read()]);
-    return { ...overview, paused: pauseView(inForce(pause, clock.now())) };
+  const now = clock.now();
+  const [summary, byReason, paid, letters, locks, latest] = await Promise.all([
+    summarize(parts),
+    invoices.parkedByReason(),
+    paidPerDay(invoices, now),
+    Promise.all(deadLetters.map((source) => source.list(mostDeadLetters))).then((lists) => lists.flat()),
+    listLocks(lockStore, { prefix: jobLockPrefix, clock }),
+    runs.list({ job: job.name, pageSize: latestRuns }),
+  ]);
+  return {
+    at: new Date(now).toISOString(),
+    attention: attentionOf(summary, letters, now),
+    ...summary,
+    parkedReasons: parkedReasons(byReason),
+    paidPerDay: paid,
+    deadLetters: letters.length,
+    // The store of the locks may not be able to list them.
+    leases:
+      locks === undefined ? null : { held: locks.filter(({ held }) => held).length, known: locks.length },
+    runs: latest.items.map((run) => runView(asShown(run, now))),
   };
-
-  /** Number of leases of jobs that are held, and that are known; null if the store cannot list them. */
-  async function heldLeases(): Promise<{ held: number; known: number } | null> {
-    const locks = await listLocks(lockStore, { prefix: jobLockPrefix, clock });
-    if (locks === undefined) return null;
-    return { held: locks.filter(({ held }) => held).length, known: locks.length };
-  }
 }
 
 /** Age of a due date that is an alarm while no invoice is being paid (s). */

@@ -3,17 +3,17 @@ import { traceProperties, traceparentIn } from '@payonce/jobs/tracing';
 import { isPoisonId } from '@payonce/jobs/work-items';
 import { systemClock } from '@payonce/leases/clock';
 import pLimit from 'p-limit';
-import type { DeadLetterSource } from './deadLetters.ts';
+import type { DeadLetter, DeadLetterSource } from './deadLetters.ts';
 
-/** Milliseconds. Opening a connection that swallows everything takes the client a minute. */
-const peekTimeoutMs = 15_000;
 const peekAtOnce = 250;
 
 /**
  * The sequence number 0. A client goes on peeking where it stopped, even through another receiver, so it has to be told where
  * to begin. The type of these numbers is not exported: the first one that is seen gives it.
  */
-let beginning: ServiceBusReceivedMessage['sequenceNumber'];
+let beginning: Message['sequenceNumber'];
+
+type Message = ServiceBusReceivedMessage;
 
 /** The dead-letter queue of a Service Bus queue. */
 export function serviceBusDeadLetters(
@@ -22,36 +22,8 @@ export function serviceBusDeadLetters(
   limits: PassLimits = defaultPassLimits,
 ): DeadLetterSource {
   const deadLetter = { subQueueType: 'deadLetter' } as const;
-  const passed: PassedQueue = {
-    // No renewals: a pass is over before its first lock ends, and thousands of timers would be kept for nothing.
-    openReceiver: () =>
-      client.createReceiver(queue, {
-        ...deadLetter,
-        skipParsingBodyAsJson: true,
-        maxAutoLockRenewalDurationInMs: 0,
-      }),
-    async *peeked() {
-      const receiver = client.createReceiver(queue, { ...deadLetter, skipParsingBodyAsJson: true });
-      try {
-        let behind: string | undefined;
-        for (;;) {
-          const messages = await peek(receiver, peekAtOnce, behind);
-          if (messages.length === 0) return;
-          yield* messages;
-          behind = messages.at(-1)?.sequenceNumber?.toString();
-        }
-      } finally {
-        await receiver.close();
-      }
-    },
-  };
 
-  async function peek(
-    receiver: Pick<ServiceBusReceiver, 'peekMessages'>,
-    limit: number,
-    behind?: string,
-  ): Promise<ServiceBusReceivedMessage[]> {
-    const bound = () => ({ abortSignal: AbortSignal.timeout(peekTimeoutMs) });
+  async function peek(receiver: ServiceBusReceiver, limit: number, behind?: string): Promise<Message[]> {
     if (beginning === undefined) {
       const [message] = await receiver.peekMessages(1, bound());
       const seen = message?.sequenceNumber;
@@ -66,22 +38,7 @@ export function serviceBusDeadLetters(
   return {
     name: queue,
     owns: (id) => !isPoisonId(id),
-    async list(limit, behind) {
-      const receiver = client.createReceiver(queue, deadLetter);
-      try {
-        const messages = await peek(receiver, limit, behind);
-        return messages.map((message) => ({
-          id: idOf(message),
-          source: queue,
-          reason: reasonOf(message),
-          at: message.enqueuedTimeUtc?.toISOString() ?? null,
-          body: textOf(message.body),
-          place: message.sequenceNumber?.toString() ?? '',
-        }));
-      } finally {
-        await receiver.close();
-      }
-    },
+    list,
     /**
      * Yields each as soon as it is sent. A message that was sent and whose lock was lost stays in the dead-letter queue. Sending
      * it again is harmless, because its receiver looks at the claims as they are then, and within five minutes the queue drops
@@ -90,12 +47,11 @@ export function serviceBusDeadLetters(
     async *redrive(ids) {
       const sender = client.createSender(queue);
       try {
-        for await (const found of passThrough(passed, ids, limits)) {
+        for await (const found of passThrough(ids)) {
           if (found.kind === 'left') yield found;
           else {
             const { message, receiver } = found;
-            const bound = { abortSignal: AbortSignal.timeout(requestTimeoutMs) };
-            await sender.sendMessages(sentAgain(message), bound);
+            await sender.sendMessages(sentAgain(message), bound());
             yield { kind: 'moved', id: idOf(message) };
             await receiver.completeMessage(message).catch(ignored);
           }
@@ -105,12 +61,112 @@ export function serviceBusDeadLetters(
       }
     },
     async *discard(ids) {
-      for await (const found of passThrough(passed, ids, limits)) {
+      for await (const found of passThrough(ids)) {
         if (found.kind === 'received') await found.receiver.completeMessage(found.message);
         yield found.kind === 'left' ? found : { kind: 'moved', id: idOf(found.message) };
       }
     },
   };
+
+  async function list(limit: number, behind?: string): Promise<DeadLetter[]> {
+    const receiver = client.createReceiver(queue, deadLetter);
+    try {
+      const messages = await peek(receiver, limit, behind);
+      return messages.map((message) => ({
+        id: idOf(message),
+        source: queue,
+        reason: reasonOf(message),
+        at: message.enqueuedTimeUtc?.toISOString() ?? null,
+        body: textOf(message.body),
+        place: placeOf(message),
+      }));
+    } finally {
+      await receiver.close();
+    }
+  }
+
+  /**
+   * Every message with one of these ids, however many others are in front of them. What was received is locked; the consumer
+   * settles it.
+   *
+   * Service Bus delivers from the front, and hands out by number only what was deferred. So a pass receives the others as well,
+   * and holds their locks until it ends: given back earlier, they would come again at once. It peeks first, which locks nothing. That tells an id
+   * that is not there from one that another receiver has locked, and a pass that has nothing to find never begins.
+   */
+  async function* passThrough(ids: ReadonlySet<string>): AsyncGenerator<Passed> {
+    const wanted = await find(ids);
+    if (wanted.size === 0) return;
+    const until = systemClock.monotonic() + limits.longestMs;
+    const timeIsUp = () => systemClock.monotonic() >= until;
+    const passedBy: { receiver: ServiceBusReceiver; message: Message }[] = [];
+    const receivers: ServiceBusReceiver[] = [];
+    let received = 0;
+    let bytes = 0;
+    let end: 'nothing comes' | 'far enough' = 'far enough';
+    try {
+      let receiver = open();
+      let ofReceiver = 0;
+      while (wanted.size > 0 && received < limits.mostReceived && bytes < limits.mostBytes && !timeIsUp()) {
+        if (ofReceiver >= mostPerReceiver) {
+          receiver = open();
+          ofReceiver = 0;
+        }
+        const room = Math.min(mostPerReceiver - ofReceiver, limits.mostReceived - received);
+        const messages = await receiver.receiveMessages(Math.min(receiveAtOnce, room), {
+          maxWaitTimeInMs: receiveWaitMs,
+          ...bound(),
+        });
+        if (messages.length === 0) {
+          end = 'nothing comes';
+          break;
+        }
+        received += messages.length;
+        for (const { body } of messages) bytes += Buffer.isBuffer(body) ? body.length : 0;
+        ofReceiver += messages.length;
+        const { mine = [], others = [] } = Object.groupBy(messages, (message) =>
+          wanted.has(placeOf(message)) ? 'mine' : 'others',
+        );
+        for (const message of others) passedBy.push({ receiver, message });
+        for (const [nth, message] of mine.entries()) {
+          if (timeIsUp()) {
+            // Their locks may run out before they are settled.
+            for (const late of mine.slice(nth)) passedBy.push({ receiver, message: late });
+            break;
+          }
+          wanted.delete(placeOf(message));
+          yield { kind: 'received', message, receiver };
+        }
+      }
+    } finally {
+      const limit = pLimit(settleAtOnce);
+      await Promise.all(
+        passedBy.map(async ({ receiver, message }) =>
+          limit(() => receiver.abandonMessage(message).catch(ignored)),
+        ),
+      );
+      await Promise.all(receivers.map((receiver) => receiver.close()));
+    }
+    for (const id of wanted.values()) yield { kind: 'left', id, why: whyLeft(end, received) };
+
+    function open(): ServiceBusReceiver {
+      // No renewals: a pass is over before its first lock ends, and thousands of timers would be kept for nothing.
+      const options = { ...deadLetter, skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 0 };
+      const receiver = client.createReceiver(queue, options);
+      receivers.push(receiver);
+      return receiver;
+    }
+  }
+
+  /** The messages that are there, those locked elsewhere included. */
+  async function find(ids: ReadonlySet<string>): Promise<Wanted> {
+    const wanted: Wanted = new Map();
+    for (let behind: string | undefined; ; ) {
+      const letters = await list(peekAtOnce, behind);
+      for (const { id, place } of letters) if (ids.has(id)) wanted.set(place, id);
+      behind = letters.at(-1)?.place;
+      if (behind === undefined) return wanted;
+    }
+  }
 }
 
 /** A body that is not JSON comes as bytes. */
@@ -118,7 +174,7 @@ function textOf(body: unknown): unknown {
   return Buffer.isBuffer(body) ? body.toString() : body;
 }
 
-function reasonOf(message: ServiceBusReceivedMessage): string {
+function reasonOf(message: Message): string {
   const { deadLetterReason = 'no reason given', deadLetterErrorDescription } = message;
   return deadLetterErrorDescription === undefined
     ? deadLetterReason
@@ -129,7 +185,7 @@ function reasonOf(message: ServiceBusReceivedMessage): string {
 const longestId = 128;
 
 /** A new id each time: under the old one duplicate detection would drop the message. */
-function sentAgain(message: ServiceBusReceivedMessage) {
+function sentAgain(message: Message) {
   const { body, contentType, sequenceNumber, applicationProperties } = message;
   const traceparent = traceparentIn(applicationProperties);
   const original = idOf(message).replace(/(:redriven:\d*)+$/, '');
@@ -160,124 +216,22 @@ export const defaultPassLimits: PassLimits = {
 
 /** A link of the SDK stops receiving at 2,047 messages that are not settled (`BatchingReceiver.receive`). */
 const mostPerReceiver = 1_900;
-const receiveAtOnce = { first: 50, most: 500 };
+const receiveAtOnce = 50;
 /** Longest wait for the next message of a pass (ms). */
 const receiveWaitMs = 2_000;
-/** Time-out of one request with its retries, in milliseconds. */
+/** Time-out of one request with its retries (ms). Opening a connection that swallows everything takes the client a minute. */
 const requestTimeoutMs = 15_000;
 /** Settlements side by side. More of them would hold up the event loop of a process that pays. */
 const settleAtOnce = 100;
 
-type Message = ServiceBusReceivedMessage;
-type PassReceiver = Pick<
-  ServiceBusReceiver,
-  'receiveMessages' | 'completeMessage' | 'abandonMessage' | 'close'
->;
-
-/** A dead-letter queue, as a pass needs it. */
-interface PassedQueue {
-  openReceiver(): PassReceiver;
-  /** All its messages in the order of their numbers, those locked elsewhere included. */
-  peeked(): AsyncIterable<Pick<Message, 'messageId' | 'sequenceNumber'>>;
-}
-
 /** Outcome of a pass for one message. */
 type Passed =
-  | { kind: 'received'; message: Message; receiver: PassReceiver }
+  | { kind: 'received'; message: Message; receiver: ServiceBusReceiver }
   /** It is there, and stays there. */
   | { kind: 'left'; id: string; why: string };
 
 /** Ids by place in the queue. */
 type Wanted = Map<string, string>;
-
-/**
- * Every message with one of these ids, however many others are in front of them. What was received is locked; the consumer
- * settles it.
- *
- * Service Bus delivers from the front, and hands out by number only what was deferred. So a pass receives the others as well,
- * and holds their locks until it ends: given back earlier, they would come again at once. It peeks first, which locks nothing. That tells an id
- * that is not there from one that another receiver has locked, and a pass that has nothing to find never begins.
- */
-async function* passThrough(
-  queue: PassedQueue,
-  ids: ReadonlySet<string>,
-  limits: PassLimits,
-): AsyncGenerator<Passed> {
-  const wanted = await find(queue, ids);
-  if (wanted.size === 0) return;
-  const until = systemClock.monotonic() + limits.longestMs;
-  const timeIsUp = () => systemClock.monotonic() >= until;
-  const passedBy: { receiver: PassReceiver; message: Message }[] = [];
-  const receivers: PassReceiver[] = [];
-  let received = 0;
-  let bytes = 0;
-  let end: 'nothing comes' | 'far enough' = 'far enough';
-  try {
-    let receiver = open();
-    let ofReceiver = 0;
-    let atOnce = receiveAtOnce.first;
-    while (wanted.size > 0 && received < limits.mostReceived && bytes < limits.mostBytes && !timeIsUp()) {
-      if (ofReceiver >= mostPerReceiver) {
-        receiver = open();
-        ofReceiver = 0;
-      }
-      const room = Math.min(mostPerReceiver - ofReceiver, limits.mostReceived - received);
-      const messages = await receiver.receiveMessages(Math.min(atOnce, room), {
-        maxWaitTimeInMs: receiveWaitMs,
-        ...bound(),
-      });
-      if (messages.length === 0) {
-        end = 'nothing comes';
-        break;
-      }
-      received += messages.length;
-      for (const { body } of messages) bytes += Buffer.isBuffer(body) ? body.length : 0;
-      ofReceiver += messages.length;
-      atOnce = Math.min(atOnce * 2, receiveAtOnce.most);
-      const [mine, others] = split(messages, wanted);
-      for (const message of others) passedBy.push({ receiver, message });
-      for (const [nth, message] of mine.entries()) {
-        if (timeIsUp()) {
-          // Their locks may run out before they are settled.
-          for (const late of mine.slice(nth)) passedBy.push({ receiver, message: late });
-          break;
-        }
-        wanted.delete(placeOf(message));
-        yield { kind: 'received', message, receiver };
-      }
-    }
-  } finally {
-    const limit = pLimit(settleAtOnce);
-    await Promise.all(
-      passedBy.map(async ({ receiver, message }) =>
-        limit(() => receiver.abandonMessage(message).catch(ignored)),
-      ),
-    );
-    await Promise.all(receivers.map((receiver) => receiver.close()));
-  }
-  for (const id of wanted.values()) yield { kind: 'left', id, why: whyLeft(end, received) };
-
-  function open(): PassReceiver {
-    const receiver = queue.openReceiver();
-    receivers.push(receiver);
-    return receiver;
-  }
-}
-
-async function find(queue: PassedQueue, ids: ReadonlySet<string>): Promise<Wanted> {
-  const wanted: Wanted = new Map();
-  for await (const message of queue.peeked()) {
-    if (ids.has(idOf(message))) wanted.set(placeOf(message), idOf(message));
-  }
-  return wanted;
-}
-
-function split(messages: readonly Message[], wanted: Wanted): [mine: Message[], others: Message[]] {
-  const { mine = [], others = [] } = Object.groupBy(messages, (message) =>
-    wanted.has(placeOf(message)) ? 'mine' : 'others',
-  );
-  return [mine, others];
-}
 
 function whyLeft(end: 'nothing comes' | 'far enough', received: number): string {
   return end === 'nothing comes'

@@ -1,12 +1,9 @@
 import type { Instance } from '@payonce/jobs/instance';
-import type { OutboxStore } from '@payonce/jobs/outbox';
-import { type SweepCounts, type SweepParts, sweepOutbox } from '@payonce/jobs/outbox';
-import type { PaceStore } from '@payonce/jobs/rate';
-import { inForce, type PauseStore } from '@payonce/jobs/rate';
+import { type OutboxStore, type SweepCounts, type SweepParts, sweepOutbox } from '@payonce/jobs/outbox';
+import { inForce, type PaceStore, type PauseStore } from '@payonce/jobs/rate';
 import { timeBudget } from '@payonce/jobs/stopping';
 import type { PoisonItems } from '@payonce/jobs/work-items';
 import type { Lease } from '@payonce/leases';
-import { errorText } from '@payonce/leases/error-text';
 import { shardNames } from '../invoice/shard.ts';
 import { type InvoiceStore, overdueMs } from '../invoice/store/invoiceStore.ts';
 import { metric } from '../platform/appMetrics.ts';
@@ -18,8 +15,8 @@ export interface GaugeParts {
   pace: PaceStore;
   pauses: Pick<PauseStore, 'read'>;
   poison: Pick<PoisonItems, 'waiting'>;
-  /** Reports whether the provider takes our key. Default: nobody asks. */
-  checkKey?: () => Promise<void>;
+  /** Reports whether the provider takes our key. */
+  checkKey: () => Promise<void>;
   instance: Pick<Instance, 'clock' | 'telemetry'>;
 }
 
@@ -40,7 +37,7 @@ export async function reportGauges({
   pace,
   pauses,
   poison,
-  checkKey = async () => {},
+  checkKey,
   instance: { clock, telemetry },
 }: GaugeParts): Promise<void> {
   // Each gauge is reported once its own query answers, so that one that fails hides no other.
@@ -102,16 +99,12 @@ export async function reportGauges({
 /** Longest sweep (ms). Each reports once, and no report in eight minutes is an alarm (infra/modules/alerts.bicep). */
 const longestMs = 4.5 * 60_000;
 
-/** Some shards were left out. The platform counts failed executions by that. */
-export class SweepIncomplete extends Error {
-  override readonly name = 'SweepIncomplete';
-}
-
 /**
  * A tick of the sweeper's timer: sends what waits in the outbox, for a few minutes at most, and reports beside that
  * what waits for a person or to be paid, and moves the horizons of the figures. The next tick has what is left.
  *
- * @throws {SweepIncomplete} naming the shards that were left out; the others are swept, and the gauges reported. {LeaseLost}
+ * @throws an error that names the shards that were left out, because the platform counts failed executions by that; the others
+ * are swept, and the gauges reported. {LeaseLost}
  */
 export async function sweepAndReport(
   {
@@ -129,29 +122,14 @@ export async function sweepAndReport(
 ): Promise<SweepCounts> {
   using budget = timeBudget(instance.clock, stopping, longestMs);
   const { signal } = budget;
-  const [swept, reported] = await Promise.allSettled([
-    sweep(signal),
+  const [swept, ...others] = await Promise.allSettled([
+    sweepOutbox({ ...parts, partitions: shardNames(shards), instance }, lease, signal),
     reportGauges({ ...parts, instance }),
-    moveHorizons(signal),
+    parts.invoices.moveHorizons(signal),
   ]);
   if (swept.status === 'rejected') throw swept.reason;
-  if (reported.status === 'rejected') throw reported.reason;
+  for (const other of others) if (other.status === 'rejected') throw other.reason;
+  const { failed } = swept.value;
+  if (failed.length > 0) throw new Error(`left out of the sweep: ${failed.join('; ')}`);
   return swept.value;
-
-  /** Horizons that stay behind only make the summary dearer to read. */
-  async function moveHorizons(signal: AbortSignal): Promise<void> {
-    try {
-      await parts.invoices.moveHorizons(signal);
-    } catch (error) {
-      instance.log(`the horizons of the figures could not be moved: ${errorText(error)}`);
-    }
-  }
-
-  async function sweep(signal: AbortSignal): Promise<SweepCounts> {
-    const partitions = shardNames(shards);
-    const counts = await sweepOutbox({ ...parts, partitions, instance }, lease, signal);
-    if (counts.failed.length > 0)
-      throw new SweepIncomplete(`left out of the sweep: ${counts.failed.join('; ')}`);
-    return counts;
-  }
 }

@@ -94,8 +94,8 @@ export function unclearReason(
 
 /** A payment that turned up at the provider: nobody had recorded it. */
 export type PaymentFound =
-  /** The invoice was charged. `paidAt` is ISO 8601; `reversals`: some of the money has gone back since, or may. */
-  | { kind: 'found'; paymentId: string; paidAt: string; reversals?: ProviderReversals }
+  /** The invoice was charged. `paidAt` is ISO 8601, by default now; `reversals`: some of the money has gone back since, or may. */
+  | { kind: 'found'; paymentId: string; paidAt?: string; reversals?: ProviderReversals }
   /** It is alive, and is followed from now on. */
   | { kind: 'processing'; paymentId: string; state: string };
 
@@ -129,7 +129,7 @@ export function changeByPayment(
       others: [],
     };
   }
-  const { paidAt, reversals: seen = noReversals } = payment;
+  const { paidAt = new Date(now).toISOString(), reversals: seen = noReversals } = payment;
   const before = withOwnPayment(invoice.reversals, paymentId);
   const reversals = withProviderReversals(before, seen);
   const gone = reversals && withReversals(reversals, now);

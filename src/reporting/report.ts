@@ -1,26 +1,25 @@
 import { type MovementKind, movementKinds } from '../invoice/figures/counters.ts';
 import type { DayFigure } from '../invoice/store/invoiceStore.ts';
 
-/** Count, and sum of the amounts in minor units of the currency. A sum may be above what a double holds exactly. */
+/** Count, and sum of the amounts in minor units of the currency. */
 export interface Total {
   count: number;
-  amountMinor: bigint;
+  amountMinor: number;
 }
 
 export type Totals = Record<MovementKind, Total>;
 
-export interface DayTotals {
+export interface DayTotals extends Totals {
   /** `YYYY-MM-DD`, UTC. */
   day: string;
   currency: string;
-  totals: Totals;
 }
 
 export interface Report {
   /** By day, then by currency; a day on which nothing happened is absent. */
   days: DayTotals[];
   /** Of the whole time, by currency. */
-  currencies: Omit<DayTotals, 'day'>[];
+  totals: Omit<DayTotals, 'day'>[];
 }
 
 /** Adds up the figures of days. Pure. */
@@ -30,12 +29,16 @@ export function addUp(figures: readonly DayFigure[]): Report {
   for (const { kind, day, currency, amountMinor, count } of figures) {
     for (const totals of [under(days, `${day} ${currency}`), under(currencies, currency)]) {
       totals[kind].count += count;
-      totals[kind].amountMinor += BigInt(amountMinor);
+      totals[kind].amountMinor += amountMinor;
     }
   }
   return {
-    days: sorted(days).map(([key, totals]) => ({ day: key.slice(0, 10), currency: key.slice(11), totals })),
-    currencies: sorted(currencies).map(([currency, totals]) => ({ currency, totals })),
+    days: sorted(days).map(([key, totals]) => ({
+      day: key.slice(0, 10),
+      currency: key.slice(11),
+      ...totals,
+    })),
+    totals: sorted(currencies).map(([currency, totals]) => ({ currency, ...totals })),
   };
 }
 
@@ -46,7 +49,7 @@ function under(all: Map<string, Totals>, key: string): Totals {
 }
 
 function noTotals(): Totals {
-  const none = (): Total => ({ count: 0, amountMinor: 0n });
+  const none = (): Total => ({ count: 0, amountMinor: 0 });
   return { paid: none(), declined: none(), refunded: none(), disputed: none(), disputeLost: none() };
 }
 
@@ -63,7 +66,7 @@ export const reportColumns: readonly string[] = [
 ];
 
 /** The same of one row. */
-export function reportRow({ day, currency, totals }: DayTotals): (string | number | bigint)[] {
+export function reportRow({ day, currency, ...totals }: DayTotals): (string | number)[] {
   const figures = movementKinds.flatMap((kind) => [totals[kind].count, totals[kind].amountMinor]);
   return [day, currency, ...figures, 'false'];
 }

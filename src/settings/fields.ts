@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { isHttps, isLoopbackHttp } from './addresses.ts';
 import { expected, missing } from './findings.ts';
-import { ncrontabError } from './ncrontab.ts';
 
 /** Finding about a setting whose reference the platform could not resolve. */
 export const unresolved =
@@ -20,17 +19,19 @@ export function wholeNumber<Default extends number | undefined>(fallback: Defaul
     });
 }
 
-/** NCRONTAB with seconds. */
+/** NCRONTAB with seconds, as far as six fields make one: the host checks their values when it starts the timer. */
 export function schedule(fallback: string) {
   return z
     .string()
-    .default(fallback)
-    .transform((text, context) => {
-      const error = ncrontabError(text);
-      if (error !== undefined)
-        context.addIssue(`${expected('an NCRONTAB expression', text)}, which ${error}`);
-      return text.trim();
-    });
+    .trim()
+    .regex(/^[\w*,/-]+(\s+[\w*,/-]+){5}$/, {
+      error: ({ input }) =>
+        expected(
+          'an NCRONTAB expression, {second} {minute} {hour} {day} {month} {day of week}',
+          String(input),
+        ),
+    })
+    .default(fallback);
 }
 
 export function stripeKey() {

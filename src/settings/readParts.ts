@@ -1,6 +1,4 @@
 /* Parts of the settings, each read whatever is wrong with the others: for an app that waits for its settings. */
-import type { ServiceBusConnection, StorageConnection } from '../platform/connections.ts';
-import { clientId, serviceBusConnection, storageConnection } from './connections.ts';
 import { type Env, withoutBlanks } from './environment.ts';
 import { schedule } from './fields.ts';
 import type { Schedules, Settings } from './settings.ts';
@@ -26,18 +24,4 @@ export function readSchedules(environment: Env): Schedules {
 /** Where metrics go and who sends them. Undefined: nowhere. */
 export function readTelemetry(environment: Env): Settings['telemetry'] {
   return telemetryConnection.safeParse(withoutBlanks(environment)).data;
-}
-
-/** The connections of the queues. Undefined: it is missing or wrong itself. */
-export function readQueueConnections(environment: Env): {
-  storage: StorageConnection | undefined;
-  serviceBus: ServiceBusConnection | undefined;
-  clientId: string | undefined;
-} {
-  const env = withoutBlanks(environment);
-  return {
-    storage: storageConnection.safeParse(env).data,
-    serviceBus: serviceBusConnection.safeParse(env).data,
-    clientId: clientId.safeParse(env).data,
-  };
 }

@@ -44,15 +44,19 @@ const settingsSchema = z.object({
         error: 'expected a test key (sk_test_…), because STRIPE_API_BASE is this machine, not Stripe',
       },
     )
-    .transform((given) => ({ secretKey: given.STRIPE_SECRET_KEY, apiBase: given.STRIPE_API_BASE })),
+    .transform(({ STRIPE_SECRET_KEY: secretKey, STRIPE_API_BASE: apiBase }) => ({ secretKey, apiBase })),
   STRIPE_WEBHOOK_SECRETS: stripeWebhookSecrets(),
-  schedules: z.object(scheduleFields),
+  schedules: z.object(scheduleFields).transform((given) => ({
+    invoiceSchedule: given.INVOICE_SCHEDULE,
+    outboxSchedule: given.OUTBOX_SCHEDULE,
+  })),
   sharding: z
     .object({ SHARDS: wholeNumber(16, 1, 256), SHARD_GROUPS: wholeNumber(4, 1, 256) })
     .refine(({ SHARDS, SHARD_GROUPS }) => SHARD_GROUPS <= SHARDS, {
       path: ['SHARD_GROUPS'],
       error: 'expected at most as many groups as SHARDS: a group without a shard has no work',
-    }),
+    })
+    .transform(({ SHARDS: shards, SHARD_GROUPS: shardGroups }) => ({ shards, shardGroups })),
   // A batch is one Cosmos transaction: at most 100 operations, and some of them are not invoices.
   BATCH_SIZE: wholeNumber(50, 1, mostBatch),
   // Cards can be disputed for 120 days, some debits for 13 months (docs/retention.md).
@@ -63,7 +67,8 @@ const settingsSchema = z.object({
     .refine(({ LEASE_SECONDS, LOCKS }) => LOCKS.kind !== 'service-bus' || LEASE_SECONDS === 30, {
       path: ['LEASE_SECONDS'],
       error: 'expected 30, because LOCKS is service-bus: a session lock lasts as long as its queue says',
-    }),
+    })
+    .transform(({ LEASE_SECONDS: leaseSeconds, LOCKS: locks }) => ({ leaseSeconds, locks })),
   times: z
     .object({
       CLAIM_STALE_SECONDS: wholeNumber(300, 5, 86_400),
@@ -77,7 +82,10 @@ const settingsSchema = z.object({
         const message = `${expected(most, `${timeout}`)}: ${why}`;
         context.addIssue({ code: 'custom', path: ['PAYMENT_TIMEOUT_SECONDS'], message });
       }
-      return { stale, timeout: timeout ?? Math.min(defaultPaymentTimeout, longest) };
+      return {
+        claimStaleSeconds: stale,
+        paymentTimeoutSeconds: timeout ?? Math.min(defaultPaymentTimeout, longest),
+      };
     }),
   notify: z
     .object({ NOTIFY_WEBHOOK_URL: webhookUrl(), NOTIFY_WEBHOOK_SECRET: webhookSecret() })
@@ -154,37 +162,18 @@ export function readSettings(
       parsed.error.issues.map(({ path, message }) => `${String(path.at(-1))}: ${message}`),
     );
   }
-  const { storage, cosmos, serviceBus, stripe, schedules, sharding, leases, times } = parsed.data;
-  return Object.freeze({
-    storage: Object.freeze(storage),
-    cosmos: Object.freeze(cosmos),
-    serviceBus: Object.freeze(serviceBus),
-    telemetry: parsed.data.telemetry,
-    traces: parsed.data.traces,
-    clientId: parsed.data.clientId,
-    stripe: Object.freeze(stripe),
-    webhookSecrets: Object.freeze(parsed.data.STRIPE_WEBHOOK_SECRETS),
-    invoiceSchedule: schedules.INVOICE_SCHEDULE,
-    outboxSchedule: schedules.OUTBOX_SCHEDULE,
-    shards: sharding.SHARDS,
-    shardGroups: sharding.SHARD_GROUPS,
-    batchSize: parsed.data.BATCH_SIZE,
-    keepDays: parsed.data.KEEP_DAYS,
-    locks: leases.LOCKS,
-    leaseSeconds: leases.LEASE_SECONDS,
-    claimStaleSeconds: times.stale,
-    paymentTimeoutSeconds: times.timeout,
-    allowance: Object.freeze({
-      rate: parsed.data.PAYMENT_RATE,
-      accountRate: Math.max(
-        parsed.data.PAYMENT_RATE,
-        stripeAccountRate[isLiveKey(stripe.secretKey) ? 'live' : 'test'],
-      ),
-    }),
-    deploymentId: parsed.data.DEPLOYMENT_ID,
-    instanceId: parsed.data.INSTANCE_ID,
-    signIn: parsed.data.signIn,
-    environment: parsed.data.environment,
-    notify: parsed.data.notify,
-  });
+  const { schedules, sharding, leases, times, ...single } = parsed.data;
+  const {
+    STRIPE_WEBHOOK_SECRETS: webhookSecrets,
+    BATCH_SIZE: batchSize,
+    KEEP_DAYS: keepDays,
+    PAYMENT_RATE: rate,
+    DEPLOYMENT_ID: deploymentId,
+    INSTANCE_ID: instanceId,
+    ...others
+  } = single;
+  const ofAccount = stripeAccountRate[isLiveKey(others.stripe.secretKey) ? 'live' : 'test'];
+  const allowance = { rate, accountRate: Math.max(rate, ofAccount) };
+  const named = { webhookSecrets, batchSize, keepDays, allowance, deploymentId, instanceId };
+  return { ...others, ...schedules, ...sharding, ...leases, ...times, ...named };
 }

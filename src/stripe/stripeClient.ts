@@ -25,15 +25,16 @@ const callSignal = new AsyncLocalStorage<AbortSignal>();
 
 /**
  * Makes one call, of as many requests as it needs. After `timeoutMs` milliseconds the request in flight is aborted, whether it
- * resolves a name, connects, waits or reads; each later one fails at once. The outcome is then unknown, whatever `work` made
+ * resolves a name, connects, waits or reads; each later one fails at once. The outcome is then unknown, whatever `onError` made
  * of that. There is no other time-out.
  */
 export async function withTimeOut<T>(
   timeoutMs: number,
   work: () => Promise<T>,
+  onError: (error: unknown) => T | Promise<T>,
 ): Promise<T | { kind: 'unknown'; message: string }> {
   const signal = AbortSignal.timeout(timeoutMs);
-  const answer = await callSignal.run(signal, work);
+  const answer = await callSignal.run(signal, () => work().catch(onError));
   if (!signal.aborted) return answer;
   return { kind: 'unknown', message: `the provider had not answered in full after ${timeoutMs} ms` };
 }

@@ -7,6 +7,8 @@ import type {
   EventQuery,
   ProviderEvent,
   ProviderEvents,
+  ProviderSilent,
+  RateLimited,
   ReadEvent,
   ReadSignedEvent,
 } from '../paying/paymentProvider.ts';
@@ -52,15 +54,12 @@ export function stripeEvents(options: StripeOptions): ProviderEvents {
   const { timeoutMs } = options;
   const stripe = stripeClient(options);
   return {
-    async list(query) {
-      return withTimeOut(timeoutMs, async () => {
-        try {
-          return await page(query);
-        } catch (error) {
-          return rateLimited(error) ?? { kind: 'unknown' as const, message: errorText(error) };
-        }
-      });
-    },
+    list: (query) =>
+      withTimeOut<EventPage | RateLimited | ProviderSilent>(
+        timeoutMs,
+        () => page(query),
+        (error) => rateLimited(error) ?? { kind: 'unknown', message: errorText(error) },
+      ),
   };
 
   async function page({ from, until, after }: EventQuery): Promise<EventPage> {

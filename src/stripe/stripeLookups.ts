@@ -25,10 +25,10 @@ const clockSkewSeconds = 3_600;
 export function stripeLookups(
   stripe: Stripe,
   { timeoutMs, mostListed = 2_000 }: { timeoutMs: number; mostListed?: number },
-): Required<Pick<PaymentProvider, 'find' | 'retrieve'>> {
+): Pick<PaymentProvider, 'find' | 'retrieve'> {
   return {
     async find(sought) {
-      return withTimeOut<FoundPayment | RateLimited>(timeoutMs, async () => {
+      const look = async (): Promise<FoundPayment | RateLimited> => {
         const seen: ProviderPayment[] = [];
         let unlisted: 'deleted' | 'unknown' | 'tooMany' | undefined;
         let failure: { error: unknown } | undefined;
@@ -55,18 +55,16 @@ export function stripeLookups(
         if (silent !== undefined && (unlisted === undefined || mayStillShow)) return silent;
         const found = foundAmong(seen, sought);
         return found.kind === 'notFound' && unlisted !== undefined ? { ...found, unlisted } : found;
-      });
+      };
+      return withTimeOut(timeoutMs, look, silentAfter);
     },
 
     async retrieve(paymentId, deployment) {
-      return withTimeOut<RetrievedPayment | RateLimited>(timeoutMs, async () => {
-        try {
-          return await readPayment(stripe, paymentId, deployment);
-        } catch (error) {
-          if (isMissing(error)) return { kind: 'notFound' };
-          return rateLimited(error) ?? silentAfter(error);
-        }
-      });
+      return withTimeOut<RetrievedPayment | RateLimited>(
+        timeoutMs,
+        () => readPayment(stripe, paymentId, deployment),
+        (error) => (isMissing(error) ? { kind: 'notFound' } : (rateLimited(error) ?? silentAfter(error))),
+      );
     },
   };
 

@@ -30,19 +30,19 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
     async charge(request) {
       const amount = stripeAmount(request.amountMinor, request.currency);
       if ('refused' in amount) return { kind: 'refused', code: 'amount', message: amount.refused };
-      return withTimeOut<ChargeOutcome | RateLimited>(timeoutMs, async () => {
-        try {
+      return withTimeOut<ChargeOutcome | RateLimited>(
+        timeoutMs,
+        async () => {
           const { idempotencyKey } = request;
-          const intent = await stripe.paymentIntents.create(parameters(request, amount.amount), {
-            idempotencyKey,
-          });
-          return await outcomeOf(intent, request);
-        } catch (error) {
+          const charged = parameters(request, amount.amount);
+          return outcomeOf(await stripe.paymentIntents.create(charged, { idempotencyKey }), request);
+        },
+        (error) => {
           const outcome = classifyError(error);
           const id = intentOf(error);
           return outcome.kind === 'declined' && id !== undefined ? givenUp(id, outcome) : outcome;
-        }
-      });
+        },
+      );
     },
     ...stripeLookups(stripe, { timeoutMs }),
     ...stripeChanges(stripe, { timeoutMs }),
@@ -128,55 +128,50 @@ function parameters(request: ChargeRequest, amount: number): Stripe.PaymentInten
 function stripeChanges(
   stripe: Stripe,
   { timeoutMs }: { timeoutMs: number },
-): Required<Pick<PaymentProvider, 'cancel' | 'refund' | 'defaultMethod'>> {
+): Pick<PaymentProvider, 'cancel' | 'refund' | 'defaultMethod'> {
   return {
     // Without an idempotency key: a payment that was canceled is canceled.
     async cancel(paymentId) {
-      return withTimeOut<CancelOutcome | RateLimited>(timeoutMs, async () => {
-        try {
-          const { status } = await stripe.paymentIntents.cancel(paymentId);
-          return status === 'canceled'
-            ? { kind: 'canceled' }
-            : { kind: 'refused', message: `the payment is ${status}` };
-        } catch (error) {
-          return afterCancel(error, paymentId);
-        }
-      });
+      return withTimeOut<CancelOutcome | RateLimited>(
+        timeoutMs,
+        async () => canceledOrNot(await stripe.paymentIntents.cancel(paymentId)),
+        (error) => afterCancel(error, paymentId),
+      );
     },
 
     async refund({ paymentId, invoiceId, refundId, amountMinor, currency, idempotencyKey }) {
       const converted = stripeAmount(amountMinor, currency);
       if ('refused' in converted) return { kind: 'refused', code: 'amount', message: converted.refused };
-      return withTimeOut<RefundOutcome | RateLimited>(timeoutMs, async () => {
-        try {
-          const { id, status } = await stripe.refunds.create(
-            {
-              payment_intent: paymentId,
-              amount: converted.amount,
-              metadata: { invoiceId, refundId },
-            },
-            { idempotencyKey },
-          );
+      const asked = {
+        payment_intent: paymentId,
+        amount: converted.amount,
+        metadata: { invoiceId, refundId },
+      };
+      return withTimeOut<RefundOutcome | RateLimited>(
+        timeoutMs,
+        async () => {
+          const { id, status } = await stripe.refunds.create(asked, { idempotencyKey });
           return { kind: 'refunded', providerId: id, status: refundStatus(status ?? 'pending') };
-        } catch (error) {
-          return refusedRefund(error);
-        }
-      });
+        },
+        refusedRefund,
+      );
     },
 
     async defaultMethod(customerId) {
-      return withTimeOut<DefaultMethod | RateLimited>(timeoutMs, async () => {
-        try {
+      return withTimeOut<DefaultMethod | RateLimited>(
+        timeoutMs,
+        async () => {
           const customer = await stripe.customers.retrieve(customerId);
           if ('deleted' in customer) return { kind: 'none', message: `customer ${customerId} was deleted` };
           const method = customer.invoice_settings.default_payment_method;
           if (method !== null) return { kind: 'method', id: typeof method === 'string' ? method : method.id };
           return { kind: 'none', message: `customer ${customerId} has no default payment method` };
-        } catch (error) {
-          if (isMissing(error)) return { kind: 'none', message: `there is no customer ${customerId}` };
-          return rateLimited(error) ?? silentAfter(error);
-        }
-      });
+        },
+        (error) =>
+          isMissing(error)
+            ? { kind: 'none', message: `there is no customer ${customerId}` }
+            : (rateLimited(error) ?? silentAfter(error)),
+      );
     },
   };
 
@@ -187,14 +182,16 @@ function stripeChanges(
     if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) {
       return silentAfter(error);
     }
-    try {
-      const { status } = await stripe.paymentIntents.retrieve(paymentId);
-      if (status === 'canceled') return { kind: 'canceled' };
-      return { kind: 'refused', message: `the payment is ${status}` };
-    } catch (failure) {
-      return rateLimited(failure) ?? silentAfter(failure);
-    }
+    return stripe.paymentIntents
+      .retrieve(paymentId)
+      .then(canceledOrNot, (failure: unknown) => rateLimited(failure) ?? silentAfter(failure));
   }
+}
+
+function canceledOrNot({ status }: Stripe.PaymentIntent): CancelOutcome {
+  return status === 'canceled'
+    ? { kind: 'canceled' }
+    : { kind: 'refused', message: `the payment is ${status}` };
 }
 
 /** Meaning of an error for a refund: only a refusal of the request itself is final. */
@@ -228,17 +225,14 @@ function stripeAccount(
   { secretKey, timeoutMs }: Pick<StripeOptions, 'secretKey' | 'timeoutMs'>,
 ): Promise<AccountAnswer | RateLimited> {
   const mode = isLiveKey(secretKey) ? 'live' : 'test';
-  return withTimeOut<AccountAnswer | RateLimited>(timeoutMs, async () => {
-    try {
-      const { id } = await stripe.accounts.retrieveCurrent();
-      return { kind: 'account', id, mode };
-    } catch (error) {
-      if (error instanceof Stripe.errors.StripePermissionError) {
-        return { kind: 'account', mode, message: whyUnreadable(error.message) };
-      }
-      return rateLimited(error) ?? silentAfter(error);
-    }
-  });
+  return withTimeOut<AccountAnswer | RateLimited>(
+    timeoutMs,
+    async () => ({ kind: 'account', id: (await stripe.accounts.retrieveCurrent()).id, mode }),
+    (error) =>
+      error instanceof Stripe.errors.StripePermissionError
+        ? { kind: 'account', mode, message: whyUnreadable(error.message) }
+        : (rateLimited(error) ?? silentAfter(error)),
+  );
 }
 
 /** Stripe's answer names the permission, but the key as well, if only in part. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
-import { NotYet } from '../../packages/jobs/src/workItems/nextTry.ts';
+import { NotNow, NotYet } from '../../packages/jobs/src/workItems/nextTry.ts';
 import { workItemSchema } from '../../packages/jobs/src/workItems/workItem.ts';
-import { NotReconciled, reconciliationStage } from '../../src/after/reconciliation.ts';
+import { reconciliationStage } from '../../src/after/reconciliation.ts';
 import type { FollowUps } from '../../src/invoice/followUps.ts';
 import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
@@ -136,10 +136,10 @@ describe('reconciliation', () => {
         return invoice && { ...invoice, status: 'claimed' };
       },
     };
-    await expect(reconcile(id, input, { invoices: stale })).rejects.toThrow(NotReconciled);
+    await expect(reconcile(id, input, { invoices: stale })).rejects.toThrow(NotNow);
     await expect(
       reconcile(id, input, { invoices: { ...stale, find: async () => undefined } }),
-    ).rejects.toThrow(NotReconciled);
+    ).rejects.toThrow(NotNow);
     expect(await reconcile(id, input, { tries: 1 })).toMatchObject({ result: 'paid' });
   });
 
@@ -179,7 +179,7 @@ describe('reconciliation', () => {
   test('the provider cannot say: the work item is retried', async () => {
     const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const silent = async () => ({ kind: 'unknown' as const, message: 'down' });
-    await expect(reconcile(id, itemOf(message).input, { find: silent })).rejects.toThrow(NotReconciled);
+    await expect(reconcile(id, itemOf(message).input, { find: silent })).rejects.toThrow(NotNow);
   });
 
   test.each([
@@ -202,7 +202,7 @@ describe('reconciliation', () => {
       }),
     };
     const outcome = reconcile(id, itemOf(message).input, { provider });
-    await expect(outcome).rejects.toThrow(NotReconciled);
+    await expect(outcome).rejects.toThrow(NotNow);
     await expect(outcome).rejects.toThrow(reason);
   });
 

@@ -48,7 +48,6 @@ const compositionRoot = [
   'src/idleApp.ts',
   'src/lockStores.ts',
   'src/payonce.ts',
-  'src/queueReturns.ts',
 ];
 
 /** Files that implement a port with a package of Azure, or make its clients. By their names, or listed here. */

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { StoreAway } from '../../packages/jobs/src/documents/documentStore.ts';
-import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
@@ -124,31 +123,6 @@ describe('an archived invoice is never imported again', () => {
 });
 
 describe('what stays', () => {
-  const message = (body: object) => {
-    const shard = shardOf('a', 2);
-    return newOutboxMessage({ id: 'm', shard, destination: 'work-items', body: body as never }, 0);
-  };
-
-  test.each([
-    ['a work item', [{ resourceId: 'a', stage: 'receipt' }]],
-    ['a payment command', { version: 2, commands: [{ invoiceId: 'a' }] }],
-  ])('an invoice that %s of the outbox names, until it is dispatched', async (_what, body) => {
-    const world = archiveWorld();
-    await world.put({ id: 'a' });
-    const shard = shardOf('a', 2);
-    await world.documents.transact(shard, [{ kind: 'create', document: message(body) }]);
-    expect(await world.tick()).toMatchObject({ moved: 0, kept: 1 });
-    await world.documents.transact(shard, [{ kind: 'patch', id: 'm', set: { status: 'dispatched' } }]);
-    expect(await world.tick()).toMatchObject({ moved: 1, kept: 0 });
-  });
-
-  test('an invoice that poison names', async () => {
-    const world = archiveWorld();
-    await world.put({ id: 'a' });
-    expect(await world.tick({ poisoned: 'a' })).toMatchObject({ moved: 0, kept: 1 });
-    expect(await world.tick()).toMatchObject({ moved: 1 });
-  });
-
   test('an invoice of a newer release, and one that cannot be read', async () => {
     const world = archiveWorld();
     await world.put({ id: 'newer', version: 99 }, { id: 'broken', amountMinor: 'much' as never });

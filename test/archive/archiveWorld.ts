@@ -21,7 +21,6 @@ export const tickMs = 3_600_000;
 interface Given {
   documents?: DocumentStore;
   blobs?: ArchiveBlobs;
-  poisoned?: string;
   assertHeld?: () => void;
   stopping?: AbortSignal;
 }
@@ -46,16 +45,13 @@ export function archiveWorld({ fault, readFault }: MemoryDocumentsOptions = {}) 
   const invoices: InvoiceStore = withArchive(stored, archive, 'host-a');
   const instance = { clock, telemetry };
 
-  /** A tick of the timer. What is given takes the place of a port, or says what a message names. */
+  /** A tick of the timer. What is given takes the place of a port. */
   const run = (given: Given = {}) => {
-    const { assertHeld = () => {}, poisoned, stopping = new AbortController().signal, ...replaced } = given;
-    const item = { id: 'poison:1', status: 'poison' as const, text: '', reason: '', at: '', _etag: '' };
-    const list = async () => (poisoned === undefined ? [] : [{ ...item, resourceId: poisoned }]);
+    const { assertHeld = () => {}, stopping = new AbortController().signal, ...replaced } = given;
     const parts = {
       ...ports,
       ...replaced,
       invoices: stored,
-      poison: { list },
       shards,
       keepDays: 400,
       instance,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PoisonItem } from '../../packages/jobs/src/workItems/poison.ts';
-import { lastChange, resourcesOf, whyKept } from '../../src/archive/archiveSettled.ts';
+import { lastChange, whyKept } from '../../src/archive/archiveSettled.ts';
+import { resourcesOf } from '../../src/archive/customers.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { type RefundStatus, refundStatuses, reversalsOf } from '../../src/invoice/reversals.ts';
@@ -85,7 +86,7 @@ test('the last change is the latest entry of the timeline, or its creation', () 
   expect(lastChange(paidInvoice({ timeline: [] }))).toBe('2023-12-01T00:00:00.000Z');
 });
 
-test('dead letters keep their invoices, on whichever page they are listed', async () => {
+test('dead letters keep their invoices from erasure, on whichever page they are listed', async () => {
   const all = Array.from({ length: 201 }, (_, n) => ({
     id: String(n).padStart(3, '0'),
     resourceId: `inv-${n}`,

@@ -610,13 +610,6 @@ export const guards: readonly Guard[] = [
     caughtBy: 'a reader changes nothing, and somebody without a role reads nothing',
   },
   {
-    name: 'the copy that a message leaves in its queue while settings are missing',
-    of: 'idleApp.putOff',
-    body: 'return { putOff: bad.message };',
-    tests: 'test/idleApp.messages.test.ts',
-    caughtBy: 'come again every two minutes',
-  },
-  {
     name: 'an invoice is in the archive before it leaves the database',
     of: 'archiveInvoices',
     body: `

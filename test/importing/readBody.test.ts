@@ -202,7 +202,7 @@ describe('JSON', () => {
     const long = invoice({ id: 'x'.repeat(10_000), customerId: '\u200b'.repeat(2_000) });
     const { rejected } = await rowsOf(JSON.stringify([unknown, long, { ...many, ...long, id: {} }]), json);
     expect(rejected.map(({ error }) => error.length <= 600)).toEqual([true, true, true]);
-    expect(rejected[0]?.error).toContain('has 997 more unknown fields');
+    expect(rejected[0]?.error.match(/unknown field/g)).toHaveLength(3);
     expect(rejected[1]?.error).toContain(`not 10000: "${'x'.repeat(59)}…`);
   });
 
@@ -298,8 +298,8 @@ describe('CSV', () => {
 
   test('a header of thousands of columns is refused with twenty of its errors', async () => {
     const { errors = [] } = await problemOf(`${'x,'.repeat(8_000)}\n`, csv);
-    expect(errors).toHaveLength(21);
-    expect(errors.at(-1)).toEqual({ field: 'header', error: 'has more errors than these' });
+    expect(errors).toHaveLength(20);
+    expect(errors.at(-1)).toEqual({ field: 'x', error: expect.stringContaining('unknown column') });
   });
 
   test('a bad header is refused with an error for each column', async () => {

@@ -246,7 +246,12 @@ describe('an erasure', () => {
     const body = [{ resourceId: 'named', stage: 'receipt', input: { customerId: person } }];
     const message = { id: 'm-1', shard: invoice.shard, destination: 'work-items', body };
     await ops.cosmos.containers.invoices.items.create(newOutboxMessage(message, ops.clock.now()));
-    expect(await erase()).toMatchObject({ erased: 0, left: [{ id: 'named', why: 'named' }] });
+    const left = { erased: 0, left: [{ id: 'named', why: 'named' }] };
+    expect(await erase()).toMatchObject(left);
+    ops.clock.stall(500 * dayMs);
+    await ops.archiveSettled();
+    expect(await found('named')).toMatchObject({ archivedAt: expect.any(String) });
+    expect(await erase()).toMatchObject(left);
   });
 
   test.each(['kept', 'archived'] as const)(

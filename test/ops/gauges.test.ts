@@ -39,6 +39,7 @@ async function gauge(name: Metric, later = 0): Promise<number | undefined> {
     pace: memoryPaceStore(),
     pauses,
     poison: poison(),
+    checkKey: async () => {},
     instance: { clock, telemetry },
   });
   expect(telemetry.values(name)).toHaveLength(1);
@@ -180,6 +181,7 @@ test('the age of the oldest overdue invoice counts from the first claim of its k
       pace: memoryPaceStore(),
       pauses,
       poison: poison(),
+      checkKey: async () => {},
       instance: { clock, telemetry },
     });
     const last = telemetry.reports.filter(({ name }) => name === metric.invoiceOverdueOldestMs).slice(-2);

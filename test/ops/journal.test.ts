@@ -24,31 +24,33 @@ async function namesIn(blobs: Awaited<ReturnType<typeof container>>): Promise<st
   return names;
 }
 
-test('lines go to one blob for each day and instance, to another once that is full, and are all read back', async () => {
+test('lines go to one blob for each instance and ten minutes, and are all read back', async () => {
   const blobs = await container();
   const clock = virtualClock(Date.parse(at));
   const one = { name: 'host/a#1', clock };
-  const journal = blobJournal(blobs, one, 2);
+  const journal = blobJournal(blobs, one);
   const lines = Array.from({ length: 5 }, (_, n) =>
     asked(`inv-${n}`, 'void invoice', { reason: 'a\u2028b\n"é' }),
   );
   for (const line of lines.slice(0, 3)) await journal.append([line]);
   // A process that begins anew under the same name goes on in the same blobs.
-  await blobJournal(blobs, one, 2).append(lines.slice(3));
+  await blobJournal(blobs, one).append(lines.slice(3));
   await blobJournal(blobs, { name: 'host-b', clock }).append([asked('inv-b', 'void invoice', {})]);
+  clock.stall(600_000);
+  await blobJournal(blobs, { name: 'host-b', clock }).append([asked('inv-d', 'void invoice', {})]);
   clock.stall(86_400_000);
   await journal.append([asked('inv-c', 'void invoice', {})]);
 
   expect(await namesIn(blobs)).toEqual([
-    '2026-01-02/host%2Fa%231-1.jsonl',
-    '2026-01-02/host%2Fa%231.jsonl',
-    '2026-01-02/host-b.jsonl',
-    '2026-01-03/host%2Fa%231.jsonl',
+    '2026-01-02/host%2Fa%231-1200.jsonl',
+    '2026-01-02/host-b-1200.jsonl',
+    '2026-01-02/host-b-1210.jsonl',
+    '2026-01-03/host%2Fa%231-1210.jsonl',
   ]);
   const bad: string[] = [];
   const read = await Array.fromAsync(journalLines(blobs, at, (name) => bad.push(name)));
   expect(read).toEqual(expect.arrayContaining(lines));
-  expect(read).toHaveLength(7);
+  expect(read).toHaveLength(8);
   expect(bad).toEqual([]);
   const later = await Array.fromAsync(
     journalLines(blobs, '2026-01-03T00:00:00.000Z', (name) => bad.push(name)),
@@ -61,7 +63,7 @@ test('a line that cannot be read is reported, and hides no other', async () => {
   const journal = blobJournal(blobs, { name: 'a', clock: virtualClock(Date.parse(at)) });
   await journal.append([asked('inv-1', 'void invoice', {})]);
   const broken = Buffer.from('{"at":"2026\nnull\n{}\n');
-  await blobs.getAppendBlobClient('2026-01-02/a.jsonl').appendBlock(broken, broken.length);
+  await blobs.getAppendBlobClient('2026-01-02/a-1200.jsonl').appendBlock(broken, broken.length);
   await journal.append([asked('inv-2', 'void invoice', {})]);
   const bad: string[] = [];
   const read = await Array.fromAsync(journalLines(blobs, at, (_, text) => bad.push(text)));

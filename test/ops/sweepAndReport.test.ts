@@ -50,6 +50,7 @@ async function sweeper({ count, away, sendMs = 0 }: { count: number; away?: stri
     pace: memoryPaceStore(),
     pauses: memoryPauseStore(),
     poison: { waiting: async () => 0 },
+    checkKey: async () => {},
     shards: 4,
     instance,
   };

@@ -195,13 +195,6 @@ describe('readSettings', () => {
     );
   });
 
-  test('returns frozen settings', () => {
-    const settings = read(good);
-    for (const part of [settings, settings.storage, settings.cosmos, settings.serviceBus, settings.stripe]) {
-      expect(Object.isFrozen(part)).toBe(true);
-    }
-  });
-
   test('treats a blank setting as not set', () => {
     expect(read({ ...good, SHARDS: '', Cosmos__accountEndpoint: ' ' }).shards).toBe(16);
     expect(problemsOf({ ...good, Cosmos: ' ' })[0]).toMatch(/^Cosmos: is missing/);

@@ -10,7 +10,7 @@ export const needsOwnProcess: string[] = [
   'packages/lock-stores/test/**/*.test.ts',
   'test/simulation/**/*.test.ts',
   'packages/local-azure/test/functionsHost/**/*.test.ts',
-  'test/{package,idleApp,idleApp.messages}.test.ts',
+  'test/{package,idleApp}.test.ts',
   // They replace something of the process: its clock, its environment, its tracer.
   'test/ops/health.test.ts',
   'test/paying/traced.test.ts',

@@ -10,7 +10,6 @@ import { createProcessWorkItem } from '../../packages/jobs/src/workItems/process
 import { defineStage, type WorkItem, WorkItemRefused } from '../../packages/jobs/src/workItems/workItem.ts';
 import { LockTimeout, workItemLockKey } from '../../packages/leases/src/index.ts';
 import { partMetric } from '../../packages/leases/src/telemetry.ts';
-import { NotReconciled } from '../../src/after/reconciliation.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { virtualLocks } from '../support/virtualLocks.ts';
@@ -62,7 +61,7 @@ describe('a work item that cannot be done now', () => {
     expect(rung).toEqual([]);
   });
 
-  test.each([new NotReconciled('the provider cannot say'), new NotNow('the webhook answered 503')])(
+  test.each([new NotNow('the provider cannot say'), new NotNow('the webhook answered 503')])(
     '%o: sent again for later, with the count of its tries',
     async (fault) => {
       const { work, outside, sent, noted, world } = worker();

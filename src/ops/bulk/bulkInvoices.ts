@@ -1,3 +1,4 @@
+import { allPages } from '@payonce/jobs/documents';
 import type { RunCounts } from '@payonce/jobs/runs';
 import pLimit from 'p-limit';
 import type { CorrectionParts } from '../../after/corrections.ts';
@@ -40,17 +41,14 @@ export async function* invoicePieces(
   filter: BulkInvoiceFilter,
   { isOpen, dryRun }: { isOpen: (invoice: Invoice) => boolean; dryRun: boolean },
 ): AsyncGenerator<InvoicePiece> {
-  let continuation: string | undefined;
-  do {
-    const place = continuation === undefined ? {} : { continuation };
-    const page = await invoices.list({ ...listFilter(filter), ...place, pageSize: pieceSize });
-    const found = page.items.filter((invoice) => isAskedFor(invoice, filter) && isOpen(invoice));
+  const list = { ...listFilter(filter), pageSize: pieceSize };
+  for await (const page of allPages((place) => invoices.list({ ...list, ...place }))) {
+    const found = page.filter((invoice) => isAskedFor(invoice, filter) && isOpen(invoice));
     for (const [shard, some] of Map.groupBy(found, (invoice) => invoice.shard)) {
       const amounts = some.map(({ amountMinor, currency }) => ({ amountMinor, currency }));
       yield { kind: 'invoices', shard, ids: some.map(({ id }) => id), ...(dryRun ? { amounts } : {}) };
     }
-    ({ continuation } = page);
-  } while (continuation !== undefined);
+  }
 }
 
 /** True if a retry would change the invoice. Pure. */

@@ -100,27 +100,19 @@ export function bulkJob(parts: BulkParts): Job {
     }
   }
 
-  async function work(
+  function work(
     request: BulkRequest,
     piece: Piece,
     { runId, again, lease }: Pick<GroupRun, 'runId' | 'lease'> & { again: boolean },
   ): Promise<RunCounts> {
-    const { actor, reason } = request;
+    const { action, actor, reason } = request;
     const who = { runId, actor, reason, assertHeld: () => lease.assertHeld() };
-    if (piece.kind === 'messages') {
-      if (request.action === 'retry' || request.action === 'void')
-        throw new Error('messages are not retried');
-      return movePiece(parts, request.action, piece, { ...who, again, at: iso() });
-    }
-    switch (request.action) {
-      case 'retry':
-        return retryPiece({ invoices, instance }, piece, request.filter, who);
-      case 'void':
-        return voidPiece(corrections, piece, who);
-      case 'redrive':
-      case 'discard':
-        throw new Error('invoices are neither redriven nor discarded');
-    }
+    if ((action === 'redrive' || action === 'discard') && piece.kind === 'messages')
+      return movePiece(parts, action, piece, { ...who, again, at: iso() });
+    if (action === 'retry' && piece.kind === 'invoices')
+      return retryPiece({ invoices, instance }, piece, request.filter, who);
+    if (action === 'void' && piece.kind === 'invoices') return voidPiece(corrections, piece, who);
+    throw new Error(`a bulk ${action} has no ${piece.kind}`);
   }
 }
 

@@ -1,7 +1,9 @@
+import { allPages } from '@payonce/jobs/documents';
 import type { OutboxStore } from '@payonce/jobs/outbox';
 import { Idle, type RunCounts } from '@payonce/jobs/runs';
 import pLimit from 'p-limit';
 import { type DeadLetterSource, deadLettersOf, matchesLetter } from '../deadLetters.ts';
+import { outboxFilter } from '../outboxCalls.ts';
 import type { OnBehalf } from './bulkInvoices.ts';
 import type { MessageFilter } from './bulkRequest.ts';
 
@@ -37,38 +39,18 @@ export async function* messagePieces(
   else yield* givenUp(deadLetters, filter);
 }
 
-/**
- * A pass by pages, and another one until a pass finds nothing: messages of the same millisecond have no order, so one that
- * leaves may hide another from the next page.
- */
+/** All are listed before the first is changed: messages of the same millisecond have no order, so one that leaves may hide another. */
 async function* parkedMessages(
   outbox: MessageParts['outbox'],
-  { queue, reason, before, after }: MessageFilter,
+  { from: _from, ...filter }: MessageFilter,
   runId: string,
 ): AsyncGenerator<MessagePiece> {
-  const filter = {
-    status: 'parked' as const,
-    ...(queue === undefined ? {} : { destination: queue }),
-    ...(reason === undefined ? {} : { error: reason }),
-    ...(before === undefined ? {} : { before }),
-    ...(after === undefined ? {} : { after }),
-  };
-  const seen = new Set<string>();
-  for (let found = 1; found > 0; ) {
-    found = 0;
-    let continuation: string | undefined;
-    do {
-      const place = continuation === undefined ? {} : { continuation };
-      const page = await outbox.list({ ...filter, ...place, pageSize: pieceSize });
-      const ids = page.items
-        .filter(({ id, redrivenBy }) => redrivenBy !== runId && !seen.has(id))
-        .map(({ id }) => id);
-      for (const id of ids) seen.add(id);
-      found += ids.length;
-      if (ids.length > 0) yield { kind: 'messages', source: 'outbox', ids };
-      ({ continuation } = page);
-    } while (continuation !== undefined);
-  }
+  const list = { ...outboxFilter(filter), status: 'parked' as const, pageSize: 500 };
+  const ids: string[] = [];
+  for await (const page of allPages((place) => outbox.list({ ...list, ...place })))
+    ids.push(...page.flatMap(({ id, redrivenBy }) => (redrivenBy === runId ? [] : [id])));
+  for (let at = 0; at < ids.length; at += pieceSize)
+    yield { kind: 'messages', source: 'outbox', ids: ids.slice(at, at + pieceSize) };
 }
 
 /** Wait for messages that are still there, and waits in a row without progress: locks of a dead host end in a minute. */

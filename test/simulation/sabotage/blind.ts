@@ -30,8 +30,6 @@ export const outOfSight: Readonly<Record<string, string>> = {
   'a principal that no platform has set':
     'people call with a function key, and without the headers of a sign-in',
   'the role of a signed-in caller': 'people call with a function key, which may do everything',
-  'the copy that a message leaves in its queue while settings are missing':
-    'every instance has all its settings',
   'an invoice is in the archive before it leaves the database': archive,
   'ETag condition of a tombstone': 'the adapter to Cosmos DB is not in the simulation',
   'a tombstone that stays, so that no import stores the invoice again': archive,

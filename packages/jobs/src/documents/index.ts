@@ -15,7 +15,7 @@ export {
   StoreAway,
   type Transacted,
 } from './documentStore.ts';
-export { BadContinuation, continuationAt, type Page, placeOf } from './pages.ts';
+export { allPages, BadContinuation, continuationAt, type Page, placeOf } from './pages.ts';
 export {
   formatVersion,
   isNewer,

@@ -7,6 +7,18 @@ export interface Page<T> {
   continuation?: string;
 }
 
+/** The items of all pages of a list, page by page. */
+export async function* allPages<T>(
+  list: (place: { continuation?: string }) => Promise<Page<T>>,
+): AsyncGenerator<T[]> {
+  for (let place: { continuation?: string } = {}; ; ) {
+    const { items, continuation } = await list(place);
+    yield items;
+    if (continuation === undefined) return;
+    place = { continuation };
+  }
+}
+
 /** The continuation is not one that a page of this list gave. */
 export class BadContinuation extends Error {
   override readonly name = 'BadContinuation';

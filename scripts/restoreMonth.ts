@@ -1,8 +1,9 @@
-import { type Create, NoClearAnswer, writeUntilClear } from '@payonce/jobs/documents';
-import type { Invoice } from '../invoice/invoice.ts';
-import { shardOf } from '../invoice/shard.ts';
-import { type ArchiveBlobs, type ArchiveLine, archivedInvoice, linesOf } from './archiveFile.ts';
-import { type ArchiveParts, figuresOfMove, transactionsOf } from './moveInvoices.ts';
+import { type Create, NoClearAnswer } from '../packages/jobs/src/documents/documentStore.ts';
+import { writeUntilClear } from '../packages/jobs/src/documents/writeUntilClear.ts';
+import { type ArchiveBlobs, type ArchiveLine, archivedInvoice, linesOf } from '../src/archive/archiveFile.ts';
+import { type ArchiveParts, figuresOfMove, transactionsOf } from '../src/archive/moveInvoices.ts';
+import type { Invoice } from '../src/invoice/invoice.ts';
+import { shardOf } from '../src/invoice/shard.ts';
 
 /** Documents of one transaction: its 2 MB hold so many invoices, even if each has all of its 100 timeline entries. */
 const mostTogether = 50;
