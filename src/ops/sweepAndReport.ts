@@ -96,6 +96,15 @@ export async function reportGauges({
   }
 }
 
+/** Names the shards that were left out. */
+class SweepIncomplete extends Error {
+  override readonly name = 'SweepIncomplete';
+
+  constructor(failed: readonly string[]) {
+    super(`left out of the sweep: ${failed.join('; ')}`);
+  }
+}
+
 /** Longest sweep (ms). Each reports once, and no report in eight minutes is an alarm (infra/modules/alerts.bicep). */
 const longestMs = 4.5 * 60_000;
 
@@ -103,8 +112,8 @@ const longestMs = 4.5 * 60_000;
  * A tick of the sweeper's timer: sends what waits in the outbox, for a few minutes at most, and reports beside that
  * what waits for a person or to be paid, and moves the horizons of the figures. The next tick has what is left.
  *
- * @throws an error that names the shards that were left out, because the platform counts failed executions by that; the others
- * are swept, and the gauges reported. {LeaseLost}
+ * @throws {SweepIncomplete} because the platform counts failed executions by that; the other shards are swept, and the gauges
+ * reported. {LeaseLost}
  */
 export async function sweepAndReport(
   {
@@ -130,6 +139,6 @@ export async function sweepAndReport(
   if (swept.status === 'rejected') throw swept.reason;
   for (const other of others) if (other.status === 'rejected') throw other.reason;
   const { failed } = swept.value;
-  if (failed.length > 0) throw new Error(`left out of the sweep: ${failed.join('; ')}`);
+  if (failed.length > 0) throw new SweepIncomplete(failed);
   return swept.value;
 }
