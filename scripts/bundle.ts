@@ -14,6 +14,7 @@ const lockedPackage = z.object({
   dev: z.boolean().optional(),
   devOptional: z.boolean().optional(),
   optional: z.boolean().optional(),
+  dependencies: z.record(z.string(), z.string()).optional(),
 });
 const lockJson = z.object({ packages: z.record(z.string(), lockedPackage) });
 const lock = lockJson.parse(readJson('package-lock.json')).packages;
@@ -37,6 +38,14 @@ export const production: Inside = (name) => {
   const locked = lock[`node_modules/${name}`];
   return locked !== undefined && !locked.dev && !locked.devOptional && !locked.optional;
 };
+
+/** These packages too, with what they depend on. */
+export function productionWith(names: readonly string[]): Inside {
+  const added = new Set(names);
+  for (const name of added)
+    for (const needed of Object.keys(lock[`node_modules/${name}`]?.dependencies ?? {})) added.add(needed);
+  return (name) => production(name) || added.has(name);
+}
 
 /**
  * Writes the functions and the packages that they use to a folder of the app: `main.js`, which the host loads, and chunks with

@@ -1,6 +1,6 @@
-// npm run package [-- --out DIR]: bundles the deployable app, as a folder and as a zip, from node_modules at the versions in
-// package-lock.json. So it needs no network, and the zip is reproducible. The folder lists the packages whose code is in it
-// (sbom.cdx.json, as `npm sbom` writes it) and their licences.
+// npm run package [-- --out DIR] [--locks redis,postgres,mysql]: bundles the deployable app, as a folder and as a zip, from
+// node_modules at the versions in package-lock.json. So it needs no network, and the zip is reproducible. The folder lists the
+// packages whose code is in it (sbom.cdx.json, as `npm sbom` writes it) and their licences. `--locks`: with the clients of these.
 import { execFileSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,14 +8,27 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { buildDashboard } from './buildDashboard.ts';
-import { bundleApp, licencesOf, packagesOf } from './bundle.ts';
+import { bundleApp, licencesOf, packagesOf, productionWith } from './bundle.ts';
 import { checkTypes, filesUnder, packageOfApp, startApp, zipOf } from './compile.ts';
 
 /** Size limits in megabytes. A larger package slows cold starts: find the dependency that grew. */
 const largest = { folder: 20, zip: 5 };
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const { values } = parseArgs({ options: { out: { type: 'string', default: join(root, 'dist') } } });
+/** The clients of the stores that `LOCKS` may name, besides those of Azure and those that need none. */
+const clients = { redis: 'redis', postgres: 'pg', mysql: 'mysql2' } as const;
+const { values } = parseArgs({
+  options: { out: { type: 'string', default: join(root, 'dist') }, locks: { type: 'string', default: '' } },
+});
+const stores = z
+  .array(z.enum(['redis', 'postgres', 'mysql']))
+  .safeParse(values.locks.split(',').filter(Boolean));
+if (!stores.success) {
+  console.error(
+    `--locks: expected one or several of ${Object.keys(clients).join(', ')}, not "${values.locks}"`,
+  );
+  process.exit(2);
+}
 const folder = join(values.out, 'package');
 const zip = join(values.out, 'payonce.zip');
 
@@ -30,7 +43,8 @@ const bomJson = z.looseObject({
 checkTypes();
 const { dependencies: _, ...manifest } = packageOfApp();
 startApp(folder, { ...manifest, main: 'dist/main.js' });
-const bundled = await bundleApp(join(folder, 'dist'));
+const inside = productionWith(stores.data.map((store) => clients[store]));
+const bundled = await bundleApp(join(folder, 'dist'), inside);
 const packages = packagesOf([...bundled, ...(await buildDashboard(join(folder, 'dist', 'ui')))]);
 writeFileSync(join(folder, 'licenses.txt'), licencesOf(packages));
 const named = new Set(packages.map(({ name, version }) => `${name}@${version}`));

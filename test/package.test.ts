@@ -8,7 +8,7 @@ import { ServiceBusClient } from '@azure/service-bus';
 import { unzipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { bundleApp } from '../scripts/bundle.ts';
+import { bundleApp, productionWith } from '../scripts/bundle.ts';
 import { startHostProcess } from './support/functionsHostProcess.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from './support/localCloud.ts';
 import { removeFolder } from './support/removeFolder.ts';
@@ -145,14 +145,22 @@ test('loads no store of locks that LOCKS does not name', async () => {
   await expect(loadApp(app, { ...settings, LOCKS: 'cosmos' })).rejects.toThrow('cosmosLockStore.js');
 });
 
-test('contains the clients that are production dependencies', async () => {
+test('contains the clients of stores that it was asked for', async () => {
   const app = join(out, 'with-clients');
   mkdirSync(app);
   cpSync(join(folder, 'package.json'), join(app, 'package.json'));
   cpSync(join(folder, 'host.json'), join(app, 'host.json'));
-  await bundleApp(join(app, 'dist'), (name) => name !== '@azure/functions-core');
+  await bundleApp(join(app, 'dist'), productionWith(['redis', 'pg', 'mysql2']));
   for (const locks of ['redis://127.0.0.1:1', 'postgres://127.0.0.1:1/locks', 'mysql://127.0.0.1:1/locks'])
     expect(await loadApp(app, { ...settings, LOCKS: locks })).toBe('');
+});
+
+test('a store that has no client to add is named with those that have', async () => {
+  const packing = promisify(execFile)(process.execPath, [script('package.ts'), '--locks', 'redis,etcd']);
+  await expect(packing).rejects.toMatchObject({
+    code: 2,
+    stderr: '--locks: expected one or several of redis, postgres, mysql, not "redis,etcd"\n',
+  });
 });
 
 test('stack traces name the lines of the sources', async () => {
