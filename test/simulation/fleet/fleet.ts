@@ -397,7 +397,8 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
             note(host.machine.name, `${name}: ${failed ? 'failed' : JSON.stringify(outcome)}`);
             if (name !== 'trackPayments') return;
             if (plan.webhook && plan.listsEvents) awaitMissed();
-            else if (!failed && hasReadEvents(outcome)) timers.found(name, newEvents, since);
+            else if (!failed && hasReadEvents(outcome) && isReadUntil(since))
+              timers.found(name, newEvents, since);
           },
         );
       });
@@ -415,6 +416,12 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     if (world.cursor.readUntil() >= Math.floor(latest / 1000))
       timers.found('trackPayments', newEvents, Number.POSITIVE_INFINITY);
     else timers.wait('trackPayments', newEvents, Math.max(latest, timeline.now) + deliveredWithinMs);
+  }
+
+  /** A backlog may take more than one tick. */
+  function isReadUntil(time: number): boolean {
+    const latest = provider.events.findLast(({ at }) => at <= time)?.at ?? 0;
+    return world.cursor.readUntil() >= Math.floor(latest / 1000);
   }
 
   function wrote(after: StoredDocument, before: StoredDocument | undefined): void {
