@@ -31,7 +31,12 @@ const verdicts = new Map<Guard, Verdict>();
   const copy = made.path;
   for (const [guard, why] of await misfits(copy)) verdicts.set(guard, { kind: 'misfit', why });
   process.chdir(copy);
-  const vitest = await createVitest('test', { root: copy, watch: false, reporters: [{}] });
+  const vitest = await createVitest('test', {
+    root: copy,
+    config: join(copy, 'vitest.full.config.ts'),
+    watch: false,
+    reporters: [{}],
+  });
   try {
     const width = Math.max(...wanted.map(({ name }) => name.length));
     console.log(`${'guard switched off'.padEnd(width)}  verdict    test that must fail`);
