@@ -108,6 +108,10 @@ export function checkNote(
     case 'differs':
       return `payment ${view.paymentId} does not count`;
     case 'reversed':
-      return `payment ${view.paymentId} has gone back in full`;
+      return goneBackNote(view.paymentId);
   }
+}
+
+export function goneBackNote(paymentId: string): string {
+  return `payment ${paymentId} has gone back in full`;
 }

@@ -21,6 +21,7 @@ import {
 } from '../paying/mergeReversals.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
 import { decideDecline, type SettlementPolicy } from '../paying/settlement.ts';
+import { goneBackNote } from './checkProvider.ts';
 import type { Recorded } from './record.ts';
 
 /** Meaning of the provider's view of a payment for its invoice. */
@@ -84,9 +85,9 @@ export function decideProgress(
     return { kind: 'change', ...changeByPayment(invoice, view, now) };
   }
 
-  /** For a person. Said once: they may have decided since. */
+  /** For a person. Said once, since they may have decided; and once more if they did so because the money had gone back. */
   function parked(reason: string): ProgressDecision {
-    if (isNamed('parked')) return { kind: 'nothing' };
+    if (isNamed('parked') && !hasComeBack()) return { kind: 'nothing' };
     return parkedFor(paymentId, reason, { clear: ['actionableAt', 'declinedAt'] });
   }
 
@@ -108,6 +109,16 @@ export function decideProgress(
 
   function isNamed(what: string): boolean {
     return invoice.timeline.some((entry) => entry.what === what && entry.paymentId === paymentId);
+  }
+
+  /** A refund may fail after a person has voided the invoice because of it. */
+  function hasComeBack(): boolean {
+    const decided = invoice.timeline.findLastIndex(({ what }) => what === 'voided');
+    const [last, ...since] = decided < 0 ? [] : invoice.timeline.slice(decided);
+    return (
+      last?.check === goneBackNote(paymentId) &&
+      !since.some((entry) => entry.what === 'parked' && entry.paymentId === paymentId)
+    );
   }
 
   /**

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { goneBackNote } from '../../src/after/checkProvider.ts';
 import { decideProgress } from '../../src/after/decideProgress.ts';
 import { movementsOf } from '../../src/invoice/figures/counters.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
@@ -336,6 +337,16 @@ describe('a payment that its invoice knows nothing of', () => {
       ends: [{ kind: 'parked' }],
     });
     expect(decide(afterwards(unpaid(status), decision), other)).toEqual({ kind: 'nothing' });
+  });
+
+  test('parks an invoice once more if its refund fails after a person has voided it because of that', () => {
+    const parked = { at, what: 'parked', by: 'host', paymentId: shop.paymentId };
+    const gone = { at, what: 'voided', by: 'ada', check: goneBackNote(shop.paymentId) };
+    const decideAfter = (...timeline: Invoice['timeline']) =>
+      decide({ ...unpaid('voided'), timeline: [parked, ...timeline] }, shop);
+    expect(decideAfter(gone)).toMatchObject({ kind: 'change', change: { set: { status: 'parked' } } });
+    expect(decideAfter(gone, parked)).toEqual({ kind: 'nothing' });
+    expect(decideAfter({ at, what: 'voided', by: 'ada' })).toEqual({ kind: 'nothing' });
   });
 
   test('parks an invoice that a person has voided, whatever it was', () => {
