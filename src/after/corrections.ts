@@ -18,7 +18,7 @@ export type NotCorrected =
   | { kind: 'recorded'; from: InvoiceStatus; status: 'paid' | 'processing'; paymentId: string }
   /** A charge may have gone through, so this cannot be done. */
   | { kind: 'mayBeCharged' }
-  /** A call may still be on its way to the provider until then (ISO 8601). */
+  /** A call may still be in flight until then (ISO 8601). */
   | { kind: 'wait'; until: string }
   /** The provider has something that a person has to look at. */
   | { kind: 'unclear'; message: string }

@@ -19,7 +19,7 @@ export function eventItem({ eventId, paymentId, ...input }: ProviderEvent): Work
  * come twice, late, in any order and with any content. Two may even be at work for one payment at the same moment, because
  * each change is a compare-and-swap: no lease is needed.
  *
- * An event that comes before the settlement of its invoice is put off until the invoice is settled, however long an outage
+ * An event that comes before the settlement of its invoice is retried until the invoice is settled, however long an outage
  * keeps it waiting: it may be of another payment than the one that is being made.
  */
 export function paymentEventStage(parts: AfterParts): Stage {

@@ -184,7 +184,7 @@ const sentWithinMs = 23 * hour;
 
 /**
  * From this age on (milliseconds), a refund that the provider does not show goes out under the next key. The pause between
- * the two is far longer than a call takes, so no call under the old key can still be on its way.
+ * the two is far longer than a call takes, so no call under the old key can still be in flight.
  */
 const replacedAfterMs = 23.5 * hour;
 

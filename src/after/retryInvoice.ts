@@ -32,7 +32,7 @@ export type RetryDecision =
   | { kind: 'retry'; payment: PaymentState }
   /** The same, but only if the provider has no payment for it. */
   | { kind: 'check'; payment: PaymentState }
-  /** It is under way, or has ended for good. */
+  /** It is running, or has ended for good. */
   | { kind: 'refused'; status: InvoiceStatus }
   /** A charge under its key may have gone through, and the same key cannot be sent with another payment method. */
   | { kind: 'mayBeCharged' };

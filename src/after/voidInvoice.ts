@@ -26,7 +26,7 @@ export type VoidDecision =
  * Decides whether an invoice may be voided. Pure.
  *
  * A decline is the provider's word for its key, and a key that was never claimed was never sent. Everything else may have been
- * charged, even if the last answer under the key said otherwise: two deliveries of its batch may have been under way, and
+ * charged, even if the last answer under the key said otherwise: two deliveries of its batch may have been in flight, and
  * only one of them had the last word. So may one that names a payment which nobody has recorded.
  */
 export function decideVoid({

@@ -11,7 +11,7 @@ import { blobStatus, inTime } from '../platform/blobRequests.ts';
 import type { Rejection } from './checkInvoice.ts';
 import type { ImportRecord, ImportRecords, ImportView } from './importRecords.ts';
 
-/** Milliseconds without a word from an import after which its process is taken for dead. Azure ends a request after 230 s. */
+/** Milliseconds without a write of an import after which its process is taken for dead. Azure ends a request after 230 s. */
 const silentMs = 300_000;
 /** Bytes of a blob that hold a page of rejections, each of which has less than 4 KB. */
 const pageBytes = 524_288;

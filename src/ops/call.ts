@@ -36,7 +36,7 @@ export const tags = {
   Invoices: 'What is to be paid, and what has become of it',
   Runs: 'Runs of the job that claims what is due',
   Leases: 'Which instance works on what',
-  Messages: 'What the outbox still has to send, and what was given up',
+  Messages: 'What the outbox still has to send, and dead letters',
   Figures: 'How everything stands, what was paid, and who did what',
   About: 'The app itself',
 } as const;

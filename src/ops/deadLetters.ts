@@ -19,7 +19,7 @@ export type Moved =
   /** It is still there. `why` says what kept it, and what to do. */
   | { kind: 'left'; id: string; why: string };
 
-/** Where messages that were given up end up, and from which they can be sent again or thrown away. */
+/** A queue of dead letters, which can be sent again or thrown away. */
 export interface DeadLetterSource {
   name: string;
   /** The first of them, or the first behind a place. Their order does not change. */

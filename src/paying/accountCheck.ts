@@ -25,7 +25,7 @@ export type AccountAdmission = { kind: 'same'; deployment?: string } | HeldBack 
 
 /**
  * Keeps a provider's calls to the account that the deployment began with. Elsewhere keys mean nothing and no payment would be
- * found, so look-ups are held back like charges: invoices wait, and none is declined or parked.
+ * found, so look-ups wait like charges: invoices wait, and none is declined or parked.
  *
  * The first process to ask records the account. It costs one call and one read in the life of a process, which restarts when
  * its settings change. After a failure the next call asks again. A key that may not read its account is checked for its mode

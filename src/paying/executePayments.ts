@@ -37,7 +37,7 @@ export type Consumed =
   | { refused: string }
   /** A newer release sent it: it was sent again, for a process of that release. */
   | { putOff: string }
-  /** The store was away for too long: the message is given up, and its claims go stale. */
+  /** The store was away for too long: the message becomes a dead letter, and its claims go stale. */
   | { left: string };
 
 /** One message of the queue of payment commands, as the host hands it over. */
@@ -52,7 +52,7 @@ export interface Delivery {
 /**
  * Creates the consumer of the queue of payment commands.
  *
- * - What is not a batch goes to the dead-letter queue at once; what a newer release sent is put off.
+ * - What is not a batch goes to the dead-letter queue at once; what a newer release sent is retried later.
  * - A batch that the store does not take, delivery after delivery, is left: a store that is away for long would otherwise
  *   send every batch to the dead-letter queue. Nothing is lost without the message, because the claims go stale and a run
  *   orders the payments again.

@@ -232,7 +232,7 @@ type CircuitBreaker = <T extends CallAnswer>(call: () => Promise<T>) => Promise<
  *   answered in that time and the provider is unreachable or refuses our key, so that one call in a while is enough.
  * - open, for `openMs`: no call is made, so the invoices wait and none is declined or parked.
  * - half open: one call, a charge or a look-up, is made. An answer closes the circuit, a failure opens it again. Until
- *   then the other calls are held back as well: if they waited, a call could take up to twice its time-out.
+ *   then the other calls are refused as well: if they waited, a call could take up to twice its time-out.
  */
 export function circuitBreaker(
   { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,

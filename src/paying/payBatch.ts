@@ -191,7 +191,7 @@ export class BatchUnfinished extends Error {
 }
 
 /**
- * Pays one batch. Once `mayCall` says no, no further call begins; calls under way are settled. `serviceTime`: what the clock
+ * Pays one batch. Once `mayCall` says no, no further call begins; calls in flight are settled. `serviceTime`: what the clock
  * of Service Bus has shown at least, in milliseconds since the epoch, for a process whose own is behind.
  */
 type PayBatch = (

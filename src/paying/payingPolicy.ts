@@ -68,7 +68,7 @@ function timeForCallsMs(claimStaleMs: number): number {
  * milliseconds.
  *
  * Only a batch calls, and only one that was started while it held the claim. The start is a write that the store refuses
- * once the claim has ended, but two deliveries of a batch may be under way side by side, and one of them settles first. The
+ * once the claim has ended, but two deliveries of a batch may be in flight side by side, and one of them settles first. The
  * other has begun before that, and from its beginning all its calls are made and abandoned within 9/10 of `lockRenewalMs`,
  * however the settings are (payingPolicy.ts). That much again is for what our deadlines do not end: a provider that works on
  * after its caller hung up, clocks of machines that differ, a process that stands still. A process that stands still for
@@ -86,7 +86,7 @@ const holding: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The time (milliseconds since the epoch) from which no call for an invoice that is not claimed can be under way any more;
+ * The time (milliseconds since the epoch) from which no call for an invoice that is not claimed can be in flight any more;
  * undefined if it was never claimed. Pure.
  */
 export function callsOverAt({ timeline }: Pick<Invoice, 'timeline'>): number | undefined {

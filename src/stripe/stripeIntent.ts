@@ -118,7 +118,7 @@ export function reversalsFrom(
   };
 }
 
-/** A refund that waits for somebody to act is under way, too (https://docs.stripe.com/api/refunds/object). */
+/** A refund that waits for somebody to act is in progress, too (https://docs.stripe.com/api/refunds/object). */
 export function refundStatus(status: string): 'pending' | 'succeeded' | 'failed' | 'canceled' {
   switch (status) {
     case 'succeeded':

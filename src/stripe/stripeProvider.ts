@@ -175,7 +175,7 @@ function stripeChanges(
     },
   };
 
-  /** Stripe refuses to cancel what has ended or is on its way to the bank. Only the payment itself says which. */
+  /** Stripe refuses to cancel what has ended or was sent to the bank. Only the payment itself says which. */
   async function afterCancel(error: unknown, paymentId: string): Promise<CancelOutcome | RateLimited> {
     const limited = rateLimited(error);
     if (limited !== undefined) return limited;

@@ -363,7 +363,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     expect(await lastAudited()).toMatchObject({ action: 'resume payments' });
   });
 
-  test('discard what was given up, with a reason', async () => {
+  test('discard a dead letter, with a reason', async () => {
     await watched.view('/messages?tab=dead');
     const poison = page.getByRole('row', { name: /no-such-stage/ });
     await poison.getByRole('checkbox').check();
@@ -375,7 +375,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     expect(await lastAudited()).toMatchObject({ action: 'discard dead letter' });
   });
 
-  test('redrive what was given up, one and all', async () => {
+  test('redrive dead letters, one and all', async () => {
     await watched.view('/messages?tab=dead');
     await page.getByLabel('Select a1c4-from-a-test-tool').check();
     await press('Redrive…');
@@ -395,7 +395,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
       .waitFor();
   });
 
-  test('discard all that was given up in one queue', async () => {
+  test('discard all dead letters of one queue', async () => {
     const givenUp = async () => {
       const answer = await dashboard.ops('dead-letters?queue=payment-commands');
       return ((await answer.json()) as { total: number }).total;

@@ -6,7 +6,7 @@ import { bounded, type Clock } from '@payonce/leases/clock';
  */
 export const functionTimeoutMs = 10 * 60_000;
 
-/** Held back so that work under way can finish once time is up, in milliseconds. */
+/** Reserved so that running work can finish once time is up, in milliseconds. */
 const reserveMs = 30_000;
 
 /** The abort reason when a function has used nearly all the time the host gives it. */
@@ -72,9 +72,9 @@ export async function stopInOrder(clock: Clock, steps: readonly StopStep[]): Pro
 
 /** Parts of an app that have to end when it stops. */
 export interface Stopping {
-  /** Takes no new leases, lets the steps under way finish, and gives the leases back. */
+  /** Takes no new leases, lets running steps finish, and gives the leases back. */
   locks: { drain(graceMs: number): Promise<void> };
-  /** Resolves when the work under way has ended. */
+  /** Resolves when running work has ended. */
   work: (withinMs: number) => Promise<void>;
   /** The sender of the messages that the work has left to be sent. */
   sender: { drained(withinMs: number): Promise<void> };
@@ -87,7 +87,7 @@ export interface Stopping {
 const stepMs = 1_500;
 
 /**
- * Gives the leases back while payments under way settle; then sends the follow-ups and the last metrics. Nothing depends on
+ * Gives the leases back while payments in flight settle; then sends the follow-ups and the last metrics. Nothing depends on
  * it: whatever is not done within `stopBudgetMs` is done elsewhere, as after a crash.
  */
 export function stopApp(clock: Clock, { locks, work, sender, sendMetrics, cloud }: Stopping): Promise<void> {

@@ -197,7 +197,7 @@ export function startWrites(store: {
         onUnclear() {
           mayStand = true;
         },
-        // The request may have gone out twice, on its way or by its client: refused is then what the first has done.
+        // The request may have gone out twice, by its client or a proxy: refused is then what the first has done.
         async onRefused() {
           mayStand = true;
         },
@@ -402,9 +402,9 @@ async function change<R>(
 
 /** Invoices in one transaction, which also moves the figures of their shard. */
 const mostTogether = maxOperations - 1;
-/** Transactions of imports under way at once, whatever the number of imports: payments go on beside them. */
+/** Transactions of imports in flight at once, whatever the number of imports: payments go on beside them. */
 const concurrentTransactions = 8;
-/** Transactions of one import that are under way or wait for their turn, before it takes more invoices. */
+/** Transactions of one import that are in flight or wait for their turn, before it takes more invoices. */
 const mostAhead = 16;
 
 /** Stores new invoices, many to a transaction, for all imports of a process; see `InvoiceStore.add`. */

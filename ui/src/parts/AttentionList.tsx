@@ -41,7 +41,7 @@ const told: Readonly<Record<Item['code'], Told>> = {
     runbook: 'alerts-refund-overdue',
   },
   'dead-letters': {
-    text: (count) => `${counted(count, 'message was', 'messages were')} given up`,
+    text: (count) => `${counted(count, 'dead letter', 'dead letters')}`,
     review: ['/messages?tab=dead', 'Review messages'],
     runbook: 'alerts-dead-letters',
     fix: { label: 'Redrive…', dialog: 'dead-letters' },

@@ -11,7 +11,7 @@ const verbs = {
   void: { title: 'Void', past: 'voided' },
 } as const;
 
-/** Calls that are under way at a time. */
+/** Calls in flight at a time. */
 const atOnce = 4;
 
 /** Asks before selected invoices are retried or voided: their count and sums come first. */

@@ -29,7 +29,7 @@ function Body({ body }: DeadLetterAnswer) {
   );
 }
 
-/** Messages that were given up: dead letters of Service Bus and poison items, oldest first. */
+/** Dead letters of Service Bus and poison items, oldest first. */
 export function DeadLetters({ place }: { place: Place }) {
   const look = usePolled({ name: 'dead letters', load: api.deadLetters });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
@@ -77,12 +77,12 @@ export function DeadLetters({ place }: { place: Place }) {
               }}
             />
             <Table
-              caption="Messages that were given up"
+              caption="Dead letters"
               columns={columns}
               rows={shown}
               keyOf={({ id }) => id}
               selection={{ selected, change: setSelected }}
-              empty={<p>Nothing was given up.</p>}
+              empty={<p>No dead letters.</p>}
             />
           </>
         );

@@ -32,7 +32,7 @@ interface Entry {
 }
 
 /**
- * A dispatcher that coalesces: while one round of sends is under way, further messages gather, and the next round takes
+ * A dispatcher that coalesces: while one round of sends is in flight, further messages gather, and the next round takes
  * them all. Many commits need few requests, and a single message is not delayed.
  *
  * A process that dies between the send and the mark leaves the message pending, and it is sent again. The consumer copes

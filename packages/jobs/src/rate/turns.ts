@@ -183,11 +183,11 @@ export function createTurns(
   }
 }
 
-/** Calls that may always be under way at the same time. */
+/** Calls that may always be in flight at the same time. */
 const fewestInFlight = 64;
 
 /**
- * Calls under way may grow to this multiple of what the pace and the usual latency explain (Little's law). The pace is that
+ * Calls in flight may grow to this multiple of what the pace and the usual latency explain (Little's law). The pace is that
  * of all instances: while this one uses a stretch that it has reserved, it has all of it.
  */
 const inFlightFactor = 4;
@@ -198,7 +198,7 @@ const weights = { latency: 0.01, rate: 0.3 };
 /** After this long without a call, in milliseconds, the rate says nothing any more. */
 const forgottenMs = 5_000;
 
-/** The calls of one process: how many are under way, how many begin in a second, and how long they usually take. */
+/** The calls of one process: how many are in flight, how many begin in a second, and how long they usually take. */
 interface Flow {
   /**
    * True if one more call may begin at this pace (calls per second). The bound keeps calls from piling up at a provider

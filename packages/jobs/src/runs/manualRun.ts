@@ -25,7 +25,7 @@ export interface Orchestrations {
   startNew(orchestratorName: string, options: { instanceId: string; input: unknown }): Promise<string>;
   /** Rejects if there is no such instance. */
   getStatus(instanceId: string): Promise<unknown>;
-  /** Schedules nothing more; an activity that is under way goes on. Rejects if there is no such instance. */
+  /** Schedules nothing more; a running activity goes on. Rejects if there is no such instance. */
   terminate(instanceId: string, reason: string): Promise<unknown>;
 }
 

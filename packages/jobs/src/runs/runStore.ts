@@ -111,7 +111,7 @@ export type CancelledRun =
 
 /**
  * Ends a run from outside, through its record. A group learns of it at its next report, before it begins another piece of
- * work, and stops; a piece that is under way is finished. Only a running run can be ended, so a later end changes nothing.
+ * work, and stops; a piece that has begun is finished. Only a running run can be ended, so a later end changes nothing.
  */
 export async function cancelRun(
   {

@@ -7,7 +7,7 @@
  * The queue moves such a message to its poison queue without saying why. So each failure leaves its error behind (one per
  * work item, the last one stays), and the poison record takes it over.
  *
- * A message of several work items is no record: each of them is sent again alone, so that one that ends the process at every
+ * A message of several work items is no record: each of them is sent again alone, so that one that crashes the process at every
  * delivery takes none of the others with it.
  */
 

@@ -26,7 +26,7 @@ import {
  *
  * The queue delivers a message that fails five times within a minute and then gives it up. That is right for a bug, and
  * wrong for an outage, which is when a payment has to be looked up or a receiver does not answer. So an item that cannot be
- * done now is sent again, to appear later, and the message at hand is done with. A process that dies between the two leaves
+ * done now is sent again, to appear later, and the received message is done with. A process that dies between the two leaves
  * two copies, and so does a lost answer: each finds the recorded effect, or waits for the other's lease (sendOnce.ts).
  */
 

@@ -14,7 +14,7 @@ const clocksDifferMs = 1_000;
 const earlyMs = 1_000;
 
 /**
- * Sends of the same work that may fail within one window: as often as the queue delivers the message at hand. The first
+ * Sends of the same work that may fail within one window: as often as the queue delivers the received message. The first
  * window is one delay long, and each further one in which sends fail is twice as long as the one before, up to the longest.
  */
 const mostFailures = 5;
@@ -38,9 +38,9 @@ interface Sent {
 
 /**
  * Sends each message again once: while the one that was sent is not visible yet, another copy is as good as sent. Copies are
- * of the same work, whatever they tell of earlier tries. Those that are at hand together have one send and its outcome.
+ * of the same work, whatever they tell of earlier tries. Copies received together share one send and its outcome.
  *
- * A send whose answer is lost leaves two copies, since the message at hand comes again. Each copy would be sent again in turn,
+ * A send whose answer is lost leaves two copies, since the received message comes again. Each copy would be sent again in turn,
  * and a storage queue detects no duplicates, so that copies would multiply for as long as answers are lost. Like this a process
  * adds about one copy per delay, however many there are. A send that failed is made again at the next delivery, so nothing is
  * dropped, and one that may be visible already no longer counts.
@@ -49,7 +49,7 @@ interface Sent {
  * turn. So after five failures within a window, copies are left to their next deliveries.
  *
  * A process that was frozen, or whose clock was set, does not know whether the one that it sent has been delivered meanwhile, and
- * perhaps sent again by another process: what it has at hand may be the only copy. So it sends it.
+ * perhaps sent again by another process: what it has received may be the only copy. So it sends it.
  */
 export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'>): SendAgain {
   const sent = new Map<string, Sent>();

@@ -43,7 +43,7 @@ export interface ContractSubject {
    */
   restart?: () => Promise<void>;
   /**
-   * A client whose connections `reset` breaks, all at once and while no request is on its way. Leave it out for a store
+   * A client whose connections `reset` breaks, all at once and while no request is in flight. Leave it out for a store
    * without connections.
    */
   resettable?: () => Promise<{ store: LockStore; reset: () => void } & AsyncDisposable>;

@@ -116,7 +116,7 @@ export function timeContract({ subject, store, record, leaseMs, freshKey, held }
         holder.thaw();
         await pass(1000);
         const refused = await holder.refused;
-        // It may have been frozen with a renewal under way.
+        // It may have been frozen with a renewal in flight.
         expect(refused).toMatchObject({
           reason: expect.stringMatching(/^(expired|unreachable)$/),
           signalled: true,

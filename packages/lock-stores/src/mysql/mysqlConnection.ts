@@ -49,7 +49,7 @@ export async function connectMysql(
     signal.throwIfAborted();
     const opened = createConnection({ ...others, ...(secret === undefined ? {} : { password: secret }) });
     connection = opened;
-    // Without a listener, a lost connection ends the process.
+    // Without a listener, a lost connection crashes the process.
     opened.on('error', (error: Error) => ended.abort(error));
     opened.on('end', () => ended.abort(new Error('the server has closed the connection')));
     await called((done) => opened.connect(done));

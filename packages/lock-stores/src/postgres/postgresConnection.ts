@@ -47,7 +47,7 @@ export async function connectPostgres(
   const client = new Client(config);
   const ended = new AbortController();
   const end = (error: Error) => ended.abort(error);
-  // Without a listener, a lost connection ends the process.
+  // Without a listener, a lost connection crashes the process.
   client.on('error', end);
   client.on('end', () => end(new Error('the connection has ended')));
 

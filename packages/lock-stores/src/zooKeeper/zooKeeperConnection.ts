@@ -17,7 +17,7 @@ export interface ZooKeeperServer {
 export interface ZooKeeperSession {
   id: bigint;
   password: Buffer;
-  /** Time that the session lives on without a word from its client (ms), as the server granted it. */
+  /** Time that the session lives on without a request of its client (ms), as the server granted it. */
   timeoutMs: number;
 }
 
