@@ -64,9 +64,11 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
 
     wrote(after: InvoiceDocument, before: InvoiceDocument | undefined): void {
       const was = before?.claim?.batchId;
-      // A person decides about what is parked. A new key: a delivery that called has lived to settle its answer.
+      // A person decides about what is parked. A new key: a delivery that called has lived to settle its answer. An outcome that
+      // is unknown no longer: two look-ups, an hour apart, have found no payment, and the key starts over.
       const newKey = before !== undefined && after.payment.keyNumber > before.payment.keyNumber;
-      if (after.status === 'parked' || newKey) suspects.clear(after.id);
+      const isKnown = before?.payment.unknownSince !== undefined && after.payment.unknownSince === undefined;
+      if (after.status === 'parked' || newKey || isKnown) suspects.clear(after.id);
       if (was !== undefined && was !== after.claim?.batchId) claimsOver.set(`${after.id} ${was}`, now());
     },
 
