@@ -167,8 +167,8 @@ test.skipIf(noSignals)(
     // A transaction in flight when the host stopped may carry a slightly earlier time, never a later one.
     expect(claims.filter((at) => at > stoppedAt)).toEqual([]);
     expect(claims.length).toBeLessThan(120);
-    // Claims that the stalled run had not sent wait for the sweeper.
-    expect(await sent()).toBe(before.sent);
+    // Claims that the stalled run had not sent wait for the sweeper. One send may have been in flight when the host stopped.
+    expect((await sent()) - before.sent).toBeLessThanOrEqual(1);
 
     const settled = await until(
       async () => {
