@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** What takes minutes because it waits for minutes: outages, dead hosts, pauses (`npm run check -- long`). */
+/** Tests that wait for minutes: outages, dead hosts, pauses (`npm run check -- long`). */
 export default defineConfig({
   test: {
     globalSetup: ['test/support/globalAzurite.ts'],

@@ -47,7 +47,7 @@ describe.each(documents)('$path', ({ text }) => {
   });
 });
 
-/** What can be named to an npm script, as its program lists it. */
+/** Names that the program of an npm script knows. */
 function programsOf(script: string): string[] {
   const { scripts } = z
     .object({ scripts: z.record(z.string(), z.string()) })

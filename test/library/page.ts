@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** What a package exports by the table of its README, and the client that it needs. */
+/** An export of a package in the table of its README, with the client that it needs. */
 export interface Listed {
   name: string;
   client: string | undefined;

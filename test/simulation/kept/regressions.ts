@@ -104,7 +104,7 @@ export const regressions: readonly { name: string; found: string }[] = [
   },
 ];
 
-/** Those that run for many seconds (`npm run check -- long`). With its guard switched off, each must be noticed again. */
+/** Plans that run for many seconds (`npm run check -- long`). With its guard switched off, each must be noticed again. */
 export const longRegressions: readonly {
   name: string;
   found: string;
