@@ -1,10 +1,9 @@
 // npm run bench [-- NAME] [options]: the benchmark that NAME says, throughput if it says nothing.
 import { runNamed } from '../scripts/runNamed.ts';
 
-const [name] = process.argv.slice(2);
-if (name === undefined || name.startsWith('-')) await import('./throughput.ts');
-else
-  await runNamed('npm run bench', {
+await runNamed(
+  'npm run bench',
+  {
     pace: () => import('./pace/main.ts'),
     'due-at-once': () => import('./pace/dueAtOnce.ts'),
     receipts: () => import('./followUps.ts'),
@@ -22,4 +21,6 @@ else
     'lease-faults': () => import('./leaseFaults.ts'),
     stores: () => import('./stores/main.ts'),
     'store-faults': () => import('./stores/faults.ts'),
-  });
+  },
+  () => import('./throughput.ts'),
+);

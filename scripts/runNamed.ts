@@ -5,10 +5,18 @@ import { createRequire } from 'node:module';
 export type Named = (() => Promise<unknown>) | readonly string[];
 
 /**
- * Runs the program that the first argument names, with the arguments after it. Without a name that it knows, it prints the names
- * and exits with 2.
+ * Runs the program that the first argument names, with the arguments after it, or `unnamed` if there are only options. With a
+ * name that it does not know it prints the names and exits with 2.
  */
-export async function runNamed(command: string, programs: Readonly<Record<string, Named>>): Promise<void> {
+export async function runNamed(
+  command: string,
+  programs: Readonly<Record<string, Named>>,
+  unnamed?: () => Promise<unknown>,
+): Promise<void> {
+  if (unnamed !== undefined && (process.argv[2] ?? '-').startsWith('-')) {
+    await unnamed();
+    return;
+  }
   const [name = ''] = process.argv.splice(2, 1);
   const program = Object.hasOwn(programs, name) ? programs[name] : undefined;
   if (program === undefined) {
