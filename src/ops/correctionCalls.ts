@@ -28,7 +28,7 @@ export const correctionCalls = {
     audit: 'move due date',
     route: 'ops/invoices/{id}',
     tag: 'Invoices',
-    summary: 'Moves the due date of a pending invoice',
+    summary: 'Changes the due date of a pending invoice',
     body: z.strictObject({ dueAt: dueAtSchema, reason: reasonSchema.exactOptional() }),
     answer: { json: invoiceDetailAnswer },
     problems: [404, 409],

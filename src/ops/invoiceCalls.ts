@@ -90,7 +90,7 @@ export const invoiceCalls = {
     audit: 'refund invoice',
     route: 'ops/invoices/{id}/refund',
     tag: 'Invoices',
-    summary: 'Orders a refund of a paid invoice, of all that is left if no amount is given',
+    summary: 'Orders a refund of a paid invoice, of all that was not refunded if no amount is given',
     idempotencyKey: 'required',
     body: refundBody,
     answer: { status: 202, json: refundAnswer },
