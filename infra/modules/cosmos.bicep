@@ -256,7 +256,7 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = if (locked) {
   }
 }
 
-// Who changed the account: keys, network, failover. Requests to the data are not logged: at 10 million invoices they
+// Changes of the account: keys, network, failover. Requests to the data are not logged: at 10 million invoices they
 // would cost more than the database.
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'payonce'
