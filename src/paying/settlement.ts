@@ -1,13 +1,7 @@
 import { formatVersion } from '@payonce/jobs/documents';
 import { exponentialBackoff } from '@payonce/leases/backoff';
 import type { Ending, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
-import {
-  known,
-  maxAttempts,
-  nextKey,
-  type PaymentState,
-  unknownSince,
-} from '../invoice/invoice.ts';
+import { known, maxAttempts, nextKey, type PaymentState, unknownSince } from '../invoice/invoice.ts';
 import {
   advised,
   type InvoiceChange,
