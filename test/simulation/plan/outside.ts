@@ -369,14 +369,12 @@ const stories: Readonly<Record<string, Story>> = {
             invoice,
           }),
         ),
-        ...chosen.map(
-          (invoice): Unnumbered => ({
-            kind: 'reversal',
-            at: from + random.between(second, backMs),
-            what: random.pick(['refund', 'dispute', 'partial refund']),
-            invoice,
-          }),
-        ),
+        ...chosen.map((invoice): Unnumbered => ({
+          kind: 'reversal',
+          at: from + random.between(second, backMs),
+          what: random.pick(['refund', 'dispute', 'partial refund']),
+          invoice,
+        })),
         { kind: 'restore', at, backMs },
       ],
     };
