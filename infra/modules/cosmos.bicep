@@ -145,7 +145,7 @@ resource sqlContainers 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/conta
 ]
 
 // Data plane roles. They are not Azure roles: Cosmos DB manages them itself. It refuses one change of an account while
-// another is under way (412), so the two definitions wait for the containers and for each other.
+// another is in progress (412), so the two definitions wait for the containers and for each other.
 
 @description('Reads the metadata that the SDK requests at startup: regions, databases, containers.')
 resource metadataReader 'Microsoft.DocumentDB/databaseAccounts/sqlRoleDefinitions@2025-04-15' = {

@@ -139,7 +139,7 @@ function whyNotCorrected(id: string, why: NotCorrected, advice: Advice): OpsResp
       );
     case 'wait':
       return conflict(
-        `the provider has no payment for invoice "${id}" yet, but a call may still be on its way: ask again from ${why.until} on`,
+        `the provider has no payment for invoice "${id}" yet, but a call may still be in flight: ask again from ${why.until} on`,
       );
     case 'unclear':
       return conflict(`invoice "${id}" needs a look at the provider first: ${why.message}`);

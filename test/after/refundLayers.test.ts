@@ -154,7 +154,7 @@ describe('the key of a refund', () => {
     expect(invoice?.timeline.filter(({ what }) => what === 'refund begins')).toHaveLength(1);
   });
 
-  test('that is too old waits until no call under it can be on its way, and makes way for the next', async () => {
+  test('that is too old waits until no call under it can be in flight, and makes way for the next', async () => {
     const { carryOut, sent, stored, time } = await aRefund();
     await expect(carryOut()).rejects.toThrow(NotNow);
     time.now = start + 23 * hour + 1;

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '@payonce/leases/clock';
 import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
 import type { Instance } from '../instance.ts';
-import { workUnderWay } from '../stopping.ts';
+import { workInFlight } from '../stopping.ts';
 import { inSpan } from '../tracing.ts';
 import {
   type DispatchDecision,
@@ -144,13 +144,13 @@ const longestWaitMs = 5_000;
 export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {
   let waiting: OutboxMessage[] = [];
   let waitingSince = 0;
-  let underWay = 0;
-  const { track, ended } = workUnderWay(clock);
+  let inFlight = 0;
+  const { track, ended } = workInFlight(clock);
 
   return {
     send,
     sendWhenIdle(message) {
-      if (underWay === 0) {
+      if (inFlight === 0) {
         void send(message);
         return;
       }
@@ -160,11 +160,11 @@ export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {
       if (now - waitingSince >= longestWaitMs) flush();
     },
     busy() {
-      underWay++;
+      inFlight++;
       return {
         [Symbol.dispose]() {
-          underWay--;
-          if (underWay === 0) flush();
+          inFlight--;
+          if (inFlight === 0) flush();
         },
       };
     },
