@@ -15,7 +15,7 @@ export interface Lease extends AsyncDisposable {
   readonly owner: LeaseOwner;
   /**
    * Aborts once, for good, when the lease is lost; the reason is a `LeaseLost`. A release does not abort it.
-   * Driven by a timer: after a pause, code that has not yet yielded to the event loop learns of the loss
+   * Driven by a timer: after a pause, code that has not yielded to the event loop learns of the loss
    * through `assertHeld()` or `lost` only.
    */
   readonly signal: AbortSignal;
