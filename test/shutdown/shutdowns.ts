@@ -4,7 +4,7 @@ import { isOpen, type RunRecord } from '../../packages/jobs/src/runs/runRecord.t
 import { asShown } from '../../packages/jobs/src/runs/runStore.ts';
 import { blobLockStore } from '../../packages/leases/src/blobLockStore.ts';
 import { listLocks } from '../../packages/leases/src/lockOperations.ts';
-import { messageLockMs } from '../../src/paying/executePayments.ts';
+import { messageLockMs } from '../../src/paying/messageLock.ts';
 import { blobContainers } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { type Evidence, gatherEvidence, openWork, violations } from '../support/audit.ts';

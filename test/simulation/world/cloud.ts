@@ -12,7 +12,7 @@ import { type WorkItem, workItemMessages } from '../../../packages/jobs/src/work
 import type { Cloud } from '../../../src/cloud.ts';
 import { shardsCheck } from '../../../src/invoice/shard.ts';
 import { accountRecord } from '../../../src/paying/accountCheck.ts';
-import type { LockRenewal } from '../../../src/paying/executePayments.ts';
+import type { LockRenewal } from '../../../src/paying/messageLock.ts';
 import { queues as queueNames, serviceBusQueues } from '../../../src/platform/azureNames.ts';
 import { idOfNext } from '../../../src/platform/serviceBusHeldMessages.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
