@@ -18,7 +18,8 @@ import {
   type RunStatus,
   statusOfGroups,
 } from './runRecord.ts';
-import { asShown, type RunStore, storedAs } from './runStore.ts';
+import type { RunStore } from './runStore.ts';
+import { asShown, storedAs } from './runView.ts';
 
 /** The part of the Durable Functions client that runs need. */
 export interface Orchestrations {
