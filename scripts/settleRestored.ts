@@ -15,8 +15,8 @@ import { changeByPayment, movesMoney, ownershipOf, type PaymentFound } from '../
 import { noReversals } from '../src/paying/mergeReversals.ts';
 import type { ProviderPayment } from '../src/paying/paymentProvider.ts';
 import { defaultSettlementPolicy as settlement } from '../src/paying/settlement.ts';
-import { paymentFrom } from '../src/stripe/stripeIntent.ts';
 import { stripeLookups } from '../src/stripe/stripeLookups.ts';
+import { paymentFrom } from '../src/stripe/stripePayment.ts';
 
 /** The actor in an invoice's timeline. */
 const by = 'after-restore';

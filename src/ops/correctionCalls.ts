@@ -3,7 +3,7 @@ import type { NotCorrected } from '../after/corrections.ts';
 import { moveDueDate } from '../after/moveDueDate.ts';
 import { retryInvoice } from '../after/retryInvoice.ts';
 import { voidInvoice } from '../after/voidInvoice.ts';
-import { dueAtSchema, paymentMethodSchema } from '../importing/checkInvoice.ts';
+import { invoiceFields } from '../importing/checkInvoice.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { invoiceDetailAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
@@ -15,7 +15,7 @@ import { conflict, notFound, type OpsResponse, unavailable } from './requests.ts
 const retryBody = optionalReasonBody
   .extend({
     notCharged: z.literal(true, { error: 'expected true, or nothing' }).exactOptional(),
-    paymentMethod: paymentMethodSchema.exactOptional(),
+    paymentMethod: invoiceFields.paymentMethod,
   })
   .refine(({ reason, notCharged }) => notCharged === undefined || reason !== undefined, {
     path: ['reason'],
@@ -29,7 +29,7 @@ export const correctionCalls = {
     route: 'ops/invoices/{id}',
     tag: 'Invoices',
     summary: 'Moves the due date of a pending invoice',
-    body: z.strictObject({ dueAt: dueAtSchema, reason: reasonSchema.exactOptional() }),
+    body: z.strictObject({ dueAt: invoiceFields.dueAt, reason: reasonSchema.exactOptional() }),
     answer: { json: invoiceDetailAnswer },
     problems: [404, 409],
     async handle({ id, caller, body: { dueAt, reason }, record }, parts) {

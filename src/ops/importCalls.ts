@@ -1,7 +1,7 @@
 import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
-import { columns, invoiceJsonSchema } from '../importing/checkInvoice.ts';
-import { csvRows } from '../importing/csvRows.ts';
+import { invoiceJsonSchema } from '../importing/checkInvoice.ts';
+import { columns, csvRows } from '../importing/csvRows.ts';
 import { importInvoices, importLog } from '../importing/importInvoices.ts';
 import { jsonRows } from '../importing/jsonRows.ts';
 import {

@@ -1,7 +1,7 @@
 import { allPages } from '@payonce/jobs/documents';
 import { z } from 'zod';
 import { type RequestedRefund, refundInvoice, settleRefund } from '../after/refundInvoice.ts';
-import { columns } from '../importing/checkInvoice.ts';
+import { columns } from '../importing/csvRows.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { formatAmount } from '../invoice/money.ts';
 import type { InvoiceFilter, InvoiceStore } from '../invoice/store/invoiceStore.ts';
