@@ -35,7 +35,7 @@ async function gauge(name: Metric, later = 0): Promise<number | undefined> {
   const clock = { ...hastyClock, now: () => Date.now() + later };
   await reportGauges({
     invoices: world.invoices,
-    outbox: cosmosOutboxStore(world.container, { clock }),
+    outbox: cosmosOutboxStore(world.container),
     pace: memoryPaceStore(),
     pauses,
     poison: poison(),
@@ -177,7 +177,7 @@ test('the age of the oldest overdue invoice counts from the first claim of its k
   const oldest = async () => {
     await reportGauges({
       invoices: world.invoices,
-      outbox: cosmosOutboxStore(world.container, { clock }),
+      outbox: cosmosOutboxStore(world.container),
       pace: memoryPaceStore(),
       pauses,
       poison: poison(),

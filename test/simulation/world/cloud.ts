@@ -76,9 +76,10 @@ export function cloudOf(
     trustedUntil: locks.trustedUntil,
     cloud: {
       imports: world.imports,
-      archive: { documents, store: memoryArchiveStore(documents), blobs: memoryArchiveBlobs(world.archived) },
+      documents,
+      archive: { store: memoryArchiveStore(documents), blobs: memoryArchiveBlobs(world.archived) },
       invoices: memoryInvoiceStore(documents, { clock, shards }),
-      outbox: memoryOutboxStore(documents, { clock }),
+      outbox: memoryOutboxStore(documents),
       lockStore: locks.store,
       pace: cosmos(world.pace, ['read', 'create', 'change']),
       pauses: cosmos(world.pauses, ['read', 'begin', 'end']),
