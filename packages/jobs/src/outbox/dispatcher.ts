@@ -2,8 +2,8 @@ import { type Clock, systemClock } from '@payonce/leases/clock';
 import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
 import type { DocumentStore } from '../documents/documentStore.ts';
 import type { Instance } from '../instance.ts';
-import { workUnderWay } from '../stopping.ts';
 import { inSpan } from '../tracing.ts';
+import { workUnderWay } from '../workUnderWay.ts';
 import {
   type DispatchDecision,
   decideDispatch,

@@ -5,7 +5,7 @@ import { errorText } from '@payonce/leases/error-text';
 import { partMetric } from '@payonce/leases/telemetry';
 import { z } from 'zod';
 import type { Instance } from '../instance.ts';
-import { timeBudget } from '../stopping.ts';
+import { timeBudget } from '../timeBudget.ts';
 import { activeTrace, inSpan } from '../tracing.ts';
 import type { Job, RunCounts } from './job.ts';
 import { runJobOrchestrator } from './orchestrateRun.ts';

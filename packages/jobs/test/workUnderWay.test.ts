@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { virtualClock } from '../../../test/support/virtualClock.ts';
-import { workUnderWay } from '../src/stopping.ts';
+import { workUnderWay } from '../src/workUnderWay.ts';
 
 /** Work under way on a virtual clock. `wait` waits for its end for at most `withinMs`. */
 function watched(withinMs: number) {
