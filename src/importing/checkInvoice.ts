@@ -35,7 +35,7 @@ const aCurrency = 'an ISO 4217 currency code, like EUR';
 const aWholeAmount = 'a whole number of minor units above 0 (1999 for 19.99 USD, 500 for 500 JPY)';
 
 /** The fields of an invoice but for its amount, with their checks: for imports, and for those who change an invoice later. */
-export const invoiceFields = {
+export const importedFields = {
   id: text('an id', maxNameBytes).check(refusing(idError)),
   customerId: text('a customer id', maxNameBytes).check(refusing(customerIdError)),
   currency: z.string({ error: expecting(aCurrency) }).refine((code) => currencyExponent(code) !== undefined, {
@@ -66,7 +66,7 @@ export const invoiceFields = {
  */
 export const invoiceJsonSchema = z
   .strictObject({
-    ...invoiceFields,
+    ...importedFields,
     amountMinor: z
       .number({ error: expecting(aWholeAmount) })
       .refine((amount) => Number.isSafeInteger(amount) && amount > 0, {

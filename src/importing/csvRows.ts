@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { amountShapeError, parseAmount } from '../invoice/money.ts';
 import { fromCsvCell } from '../platform/csv.ts';
 import { type FieldError, problem } from '../platform/problem.ts';
-import { type CheckedRow, checkedRow, invoiceFields, limitError } from './checkInvoice.ts';
+import { type CheckedRow, checkedRow, importedFields, limitError } from './checkInvoice.ts';
 import { expecting, unknownName } from './fieldErrors.ts';
 import {
   type FoundRow,
@@ -17,7 +17,7 @@ import {
 /** An invoice as a CSV row: `amount` is decimal text, and an empty cell counts as missing. */
 const csvSchema = z
   .strictObject({
-    ...invoiceFields,
+    ...importedFields,
     amount: z.string({ error: expecting('an amount, like 19.99') }).check((context) => {
       const message = amountShapeError(context.value);
       if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value });

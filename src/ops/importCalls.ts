@@ -24,7 +24,8 @@ import {
 } from './answers/importAnswers.ts';
 import { type AuditRecorder, type CallParts, call } from './call.ts';
 import { continuationQuery, dayQuery } from './fields.ts';
-import { notFound, type OpsResponse, pageAnswer, today } from './requests.ts';
+import { notFound } from './refusals.ts';
+import { type OpsResponse, pageAnswer, today } from './requests.ts';
 
 const pageSize = 100;
 /** Characters of a store's error that the audit trail keeps. */

@@ -11,7 +11,8 @@ import { invoiceDetailAnswer, invoicesAnswer, refundAnswer } from './answers/inv
 import { call } from './call.ts';
 import { continuationQuery, invoiceFilter, reasonBody, reasonSchema } from './fields.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
-import { badRequest, conflict, keyTaken, notFound, type OpsResponse, pageAnswer } from './requests.ts';
+import { badRequest, conflict, keyTaken, notFound } from './refusals.ts';
+import { type OpsResponse, pageAnswer } from './requests.ts';
 
 const pageSize = 100;
 
