@@ -66,9 +66,9 @@ async function measure(name: string, runs: number): Promise<Seconds> {
   if (runs > 0 && changed !== voided) fail(`${changed} of ${voided} invoices were voided by bulk runs`);
   const { charges } = await app.paymentCounts();
   if (charges !== invoices) fail(`${charges} charges for ${invoices} invoices`);
+  const after = runs === 0 ? '' : `, the bulk runs after ${bulkSeconds.toFixed(1)} s (${changed} voided)`;
   console.log(
-    `${name}: ${invoices} invoices paid in ${paid.toFixed(1)} s, the run ended after ${run.toFixed(1)} s` +
-      (runs === 0 ? '' : `, the bulk runs after ${bulkSeconds.toFixed(1)} s (${changed} voided)`),
+    `${name}: ${invoices} invoices paid in ${paid.toFixed(1)} s, the run ended after ${run.toFixed(1)} s${after}`,
   );
   return { paid, run };
 }

@@ -179,9 +179,7 @@ test('the zip contains the same files', () => {
   expect(entries).toEqual(expect.arrayContaining(['host.json', 'package.json', 'dist/main.js']));
 });
 
-test('without a payment key every function is there, and health says what is missing; with the key the app pays', {
-  timeout: 120_000,
-}, async () => {
+test('without a payment key every function is there, and health says what is missing; with the key the app pays', async () => {
   await using cloud = await startLocalCloud();
   const { STRIPE_SECRET_KEY = '', ...others } = settingsFor(cloud);
   const env = { ...others, INVOICE_SCHEDULE: '*/2 * * * * *', OUTBOX_SCHEDULE: '*/2 * * * * *' };
@@ -219,7 +217,7 @@ test('without a payment key every function is there, and health says what is mis
   const command = [script('payOne.ts'), '--address', `${host.address}/api`];
   const { stdout } = await promisify(execFile)(process.execPath, command);
   expect(stdout).toMatch(/: paid\n$/);
-});
+}, 120_000);
 
 /** A payment command and a work item, before any host is there. */
 async function sendOneOfEach({ serviceBus, queues }: LocalCloud): Promise<void> {

@@ -65,7 +65,7 @@ async function cycleTimes(kind: BenchStoreKind, { address, raw }: BenchStore) {
     return (performance.now() - startedAt) / cycles;
   };
   // Short rounds of fast stores would measure the compiler otherwise.
-  for (const until = performance.now() + warmUpMs; performance.now() < until; ) {
+  for (const until = performance.now() + warmUpMs; performance.now() < until;) {
     await time(bare);
     await time(ours);
   }

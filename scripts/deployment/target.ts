@@ -71,8 +71,10 @@ export async function checkTarget(target: Target, read: Read): Promise<TargetChe
   const lacking = [
     ...(target.roleAssignments && !allows(granted, 'Microsoft.Authorization/roleAssignments/write')
       ? [
-          'assign roles: deploy with PAYONCE_ROLE_ASSIGNMENTS=false, and have these assigned by whoever may (docs/deploy.md, "Without the right to assign roles"):\n' +
-            rolesToAskFor.map((line) => `  ${line}`).join('\n'),
+          [
+            'assign roles: deploy with PAYONCE_ROLE_ASSIGNMENTS=false, and have these assigned by whoever may (docs/deploy.md, "Without the right to assign roles"):',
+            ...rolesToAskFor.map((line) => `  ${line}`),
+          ].join('\n'),
         ]
       : []),
     ...(target.resourceLocks && !allows(granted, 'Microsoft.Authorization/locks/write')

@@ -30,6 +30,12 @@ export type ProgressDecision =
   /** The invoice is not settled yet: what has to be recorded comes when it is. */
   | { kind: 'notYet' };
 
+/**
+ * Cleared once the awaited payment has moved no money. Nobody asks about the refunds and disputes of an unpaid invoice's second
+ * payment, so they would grow stale. Should its money come back, an event names it, and it is recorded anew.
+ */
+const endedClears = ['checkAt', 'reversals'] as const;
+
 /** The timeline's words for a payment of an invoice that has one already. */
 export const secondPayment = 'second payment';
 
@@ -181,7 +187,7 @@ export function decideProgress(
       const { payment: next, attempts, at: actionableAt } = decided;
       return {
         kind: 'change',
-        change: { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: ['checkAt'] },
+        change: { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: endedClears },
         entry: { what: softDeclined, paymentId, reason, nextAt: actionableAt },
       };
     }
@@ -189,7 +195,7 @@ export function decideProgress(
       kind: 'change',
       change: {
         set: { status: 'declined', reason, declinedAt: at, payment: known(payment) },
-        clear: ['checkAt'],
+        clear: endedClears,
       },
       entry: { what: 'declined', paymentId, reason },
       ends: [{ kind: 'declined', reason }],
@@ -211,7 +217,7 @@ export function decideProgress(
   function leftToAnother(other: string): ProgressDecision {
     const reason = `payment ${paymentId} has ended, but payment ${other} names the invoice, too: retry it, which asks about that one first`;
     const next = nextKey(payment, { declines: payment.declines });
-    return parkedFor(other, reason, { set: { payment: next }, clear: ['checkAt'] });
+    return parkedFor(other, reason, { set: { payment: next }, clear: endedClears });
   }
 
   /** A check that finds it alive sets the next one. An event between two checks only says how it stands. */

@@ -100,14 +100,12 @@ function isChange(decision: { kind: string }): decision is Recorded {
  */
 function orderOf(invoice: Invoice, refundIds: readonly string[], write: string, now: number) {
   if (refundIds.length === 0) return [];
-  const body = refundIds.map(
-    (refundId): WorkItem => ({
-      resourceId: invoice.id,
-      stage: refundStageName,
-      occasion: `${refundId}-${write}`,
-      input: { refundId },
-    }),
-  );
+  const body = refundIds.map((refundId): WorkItem => ({
+    resourceId: invoice.id,
+    stage: refundStageName,
+    occasion: `${refundId}-${write}`,
+    input: { refundId },
+  }));
   const { shard } = invoice;
   return [newOutboxMessage({ id: `${write}-refund`, shard, destination: queues.workItems, body }, now)];
 }

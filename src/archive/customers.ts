@@ -177,7 +177,7 @@ async function idsIn(pages: AsyncIterable<readonly unknown[]>): Promise<Set<stri
 /** Resource ids of dead-lettered work items. */
 export async function resourcesOf(poison: Pick<PoisonStore, 'list'>): Promise<Set<string>> {
   const ids = new Set<string>();
-  for (let behind: string | undefined; ; ) {
+  for (let behind: string | undefined; ;) {
     const page = await poison.list(100, behind);
     for (const { resourceId } of page) ids.add(resourceId);
     behind = page.at(-1)?.id;

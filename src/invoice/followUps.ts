@@ -82,8 +82,11 @@ export function looksInto(
 ): OutboxMessage[] {
   if (paymentIds.length === 0) return [];
   const input = { hint: 'succeeded', invoiceId };
-  const body = paymentIds.map(
-    (resourceId): WorkItem => ({ resourceId, stage: eventStage, occasion: write, input }),
-  );
+  const body = paymentIds.map((resourceId): WorkItem => ({
+    resourceId,
+    stage: eventStage,
+    occasion: write,
+    input,
+  }));
   return [newOutboxMessage({ id: `${write}-others`, shard, destination: queues.workItems, body }, now)];
 }

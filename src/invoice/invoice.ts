@@ -88,18 +88,14 @@ export function known(payment: PaymentState): PaymentState {
   return state;
 }
 
-/** The state in which the next charge is a new one, under the next key. Fields of a newer release are kept. */
-export function nextKey(payment: PaymentState, { declines }: { declines: number }): PaymentState {
-  return { ...unusedKey(payment), keyNumber: payment.keyNumber + 1, declines, deferrals: 0 };
-}
-
 /**
- * The state with the key as good as new, for a key that certainly charged nothing. A customer's default was that of this
- * key: the next one asks again.
+ * The state in which the next charge is a new one, under the next key. A customer's default was that of this key: the next one
+ * asks again. Fields of a newer release are kept.
  */
-export function unusedKey(payment: PaymentState): PaymentState {
+export function nextKey(payment: PaymentState, { declines }: { declines: number }): PaymentState {
   const { keyCreatedAt: _, paramsHash: __, method, ...state } = known(payment);
-  return method?.from === 'retry' ? { ...state, method } : state;
+  const next = { ...state, keyNumber: payment.keyNumber + 1, declines, deferrals: 0 };
+  return method?.from === 'retry' ? { ...next, method } : next;
 }
 
 const timelineEntrySchema = z.object({ at: z.string(), what: z.string(), by: z.string() }).catchall(z.json());

@@ -160,7 +160,7 @@ export function serviceBusDeadLetters(
   /** The messages that are there, those locked elsewhere included. */
   async function find(ids: ReadonlySet<string>): Promise<Wanted> {
     const wanted: Wanted = new Map();
-    for (let behind: string | undefined; ; ) {
+    for (let behind: string | undefined; ;) {
       const letters = await list(peekAtOnce, behind);
       for (const { id, place } of letters) if (ids.has(id)) wanted.set(place, id);
       behind = letters.at(-1)?.place;

@@ -59,7 +59,7 @@ export function keepMessageLock(
   };
 
   async function keep(): Promise<void> {
-    for (let wait = 0; ; ) {
+    for (let wait = 0; ;) {
       if (wait > 0) await clock.sleep(wait, ended.signal);
       const asked = clock.monotonic();
       // Why there was no answer does not matter: without one the lock is not trusted for long.

@@ -50,11 +50,7 @@ export function apiBase(fallback: string) {
     .default(fallback)
     .transform((text, context) => {
       const url = URL.parse(text);
-      if (
-        url === null ||
-        url.pathname !== '/' ||
-        url.search + url.hash + url.username + url.password !== ''
-      ) {
+      if (url?.pathname !== '/' || url.search + url.hash + url.username + url.password !== '') {
         context.addIssue(expected(`an address like ${fallback}, without a path`, text));
       } else if (!isHttps(text) && !isLoopbackHttp(text)) {
         context.addIssue(

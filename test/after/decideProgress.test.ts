@@ -92,7 +92,7 @@ describe('a payment in progress', () => {
           attempts: 0,
           actionableAt: new Date(now + day).toISOString(),
         },
-        clear: ['checkAt'],
+        clear: ['checkAt', 'reversals'],
       },
       ends: [],
     });
@@ -103,7 +103,7 @@ describe('a payment in progress', () => {
     { kind: 'canceled' },
   ])('ends for good: %o', (progress) => {
     expect(decide(processing, seen(progress))).toMatchObject({
-      change: { set: { status: 'declined', declinedAt: at, payment: key }, clear: ['checkAt'] },
+      change: { set: { status: 'declined', declinedAt: at, payment: key }, clear: ['checkAt', 'reversals'] },
       ends: [{ kind: 'declined' }],
     });
   });
@@ -164,6 +164,8 @@ describe('a payment in progress', () => {
           reason: expect.stringMatching(/pi_1 has ended, but payment pi_2 .* retry it/),
           payment: { keyNumber: 2 },
         },
+        // Nobody asks about the refunds of its second payment while it is parked.
+        clear: ['checkAt', 'reversals'],
       },
       ends: [{ kind: 'parked' }],
     });

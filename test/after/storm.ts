@@ -134,7 +134,7 @@ export async function eventStorm({ seed, invoices: count, deliveries }: StormOpt
   let delivered = 0;
 
   async function readEvents(): Promise<void> {
-    for (let more = true; more; ) {
+    for (let more = true; more;) {
       const last = known.at(-1)?.id;
       const page = await stripe.events.list({
         limit: 100,

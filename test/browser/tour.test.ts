@@ -30,9 +30,7 @@ describe.skipIf(!hasBrowser())('the way of a new user', () => {
   }, 120_000);
   afterAll(() => stack.disposeAsync());
 
-  test('import a file, watch it being paid, find out why one invoice is unpaid, and fix it', {
-    timeout: 120_000,
-  }, async () => {
+  test('import a file, watch it being paid, find out why one invoice is unpaid, and fix it', async () => {
     await using watched = await watchedPage(browser, dashboard);
     const { page } = watched;
     let pictureNumber = 0;
@@ -89,5 +87,5 @@ describe.skipIf(!hasBrowser())('the way of a new user', () => {
     await page.getByText('It is paid.').waitFor();
     await picture('fixed');
     expect(pictureNumber).toBe(7);
-  });
+  }, 120_000);
 });

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { bulkCampaign } from './campaign.ts';
 
-test('each is retried or redriven once while hosts are killed, and the audit says who and why', {
-  timeout: 400_000,
-}, async () => {
+test('each is retried or redriven once while hosts are killed, and the audit says who and why', async () => {
   const { problems } = await bulkCampaign({
     seed: 1,
     invoices: 300,
@@ -14,4 +12,4 @@ test('each is retried or redriven once while hosts are killed, and the audit say
     withinMs: 250_000,
   });
   expect(problems).toEqual([]);
-});
+}, 400_000);

@@ -197,7 +197,8 @@ describe('bad input', () => {
   });
 });
 
-describe('a manual run', () => {
+// The real host polls its orchestration queues less often than the local one.
+describe('a manual run', { timeout: running === undefined ? 90_000 : 300_000 }, () => {
   const runView = z.object({
     runId: z.string(),
     status: z.string(),
@@ -214,10 +215,7 @@ describe('a manual run', () => {
   const started = async (response: Response) =>
     z.object({ runId: z.string() }).parse(await response.json()).runId;
 
-  test('a dry run counts and writes nothing; a real run pays; an idempotency key starts it once', {
-    // The real host polls its orchestration queues less often than the local one.
-    timeout: running === undefined ? 90_000 : 300_000,
-  }, async () => {
+  test('a dry run counts and writes nothing; a real run pays; an idempotency key starts it once', async () => {
     await post('invoices', [
       invoice(unique('run-1')),
       invoice(unique('run-2'), { paymentMethod: 'pm_card_chargeDeclinedExpiredCard' }),

@@ -89,9 +89,7 @@ test('every call needs a key', async () => {
   }
 });
 
-test('a run that waits for a lease is cancelled; the lease is taken from its holder', {
-  timeout: 60_000,
-}, async () => {
+test('a run that waits for a lease is cancelled; the lease is taken from its holder', async () => {
   const key = jobLockKey('process-invoices', '0');
   const store = blobLockStore(cloud.blobs.getContainerClient(blobContainers.locks));
   const locks = createLocks(store, { clock, telemetry: noTelemetry });
@@ -122,7 +120,7 @@ test('a run that waits for a lease is cancelled; the lease is taken from its hol
   expect((await call('POST', 'locks/release', release)).status).toBe(409);
   const released = await call('POST', 'locks/release', { ...release, expectedOwner: 'gone' });
   expect(released).toMatchObject({ status: 200, body: { key, previousOwner: 'gone' } });
-});
+}, 60_000);
 
 test('a declined invoice is tried again with the next key', { timeout: 60_000 }, async () => {
   const id = 'retry-me';
@@ -216,9 +214,7 @@ test('every change is in the audit trail, newest first', async () => {
   ]);
 });
 
-test('a message that is not base64 is shown among the dead letters, as its sender wrote it', {
-  timeout: 60_000,
-}, async () => {
+test('a message that is not base64 is shown among the dead letters, as its sender wrote it', async () => {
   const letters = async () => {
     const { body } = await call('GET', 'dead-letters');
     return body.deadLetters as { id: string; body: unknown; reason: string }[];
@@ -239,4 +235,4 @@ test('a message that is not base64 is shown among the dead letters, as its sende
     () => poison.getProperties(),
     ({ approximateMessagesCount }) => approximateMessagesCount === 0,
   );
-});
+}, 60_000);

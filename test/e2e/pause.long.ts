@@ -74,9 +74,7 @@ async function get(host: HostProcess | undefined, route: string) {
   return (await (await fetch(`${host?.address}/api/ops/${route}`)).json()) as Record<string, unknown>;
 }
 
-test('three busy hosts pause within ten seconds, stay paused through a restart of all, and resume with one call', {
-  timeout: 300_000,
-}, async () => {
+test('three busy hosts pause within ten seconds, stay paused through a restart of all, and resume with one call', async () => {
   await until(charged, (count) => count >= 60, { withinMs: 100_000 });
   await post(hosts[0], 'pause', { reason: 'a fire drill' });
   const holdsFrom = Date.now() + pausedWithinMs;
@@ -131,4 +129,4 @@ test('three busy hosts pause within ten seconds, stay paused through a restart o
     .query<number>(`SELECT VALUE MAX(c.attempts) FROM c WHERE c.type = 'invoice'`)
     .fetchAll();
   expect(resources).toEqual([1]);
-});
+}, 300_000);

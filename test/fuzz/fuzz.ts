@@ -104,7 +104,7 @@ export async function openInvocations(address: string): Promise<string[]> {
 
 async function allInvoices(address: string): Promise<Map<string, Record<string, unknown>>> {
   const found = new Map<string, Record<string, unknown>>();
-  for (let continuation: string | null = ''; continuation !== null; ) {
+  for (let continuation: string | null = ''; continuation !== null;) {
     const query = continuation === '' ? '' : `?continuation=${continuation}`;
     const { text } = await send(address, { method: 'GET', path: `ops/invoices${query}`, headers: {} });
     const page = pageSchema.parse(JSON.parse(text));

@@ -1,5 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are source code
-
 import type { Edit } from './edits.ts';
 
 /**
@@ -195,9 +193,9 @@ export const guards: readonly Guard[] = [
   {
     name: 'what a key stands for, kept when it starts over',
     of: 'keyStartedOver',
-    body: 'return unusedKey(payment);',
+    body: 'const { keyCreatedAt: _, paramsHash: __, method: ___, ...state } = known(payment);\n  return state;',
     tests: 'test/paying/decideSettlement.test.ts',
-    caughtBy: 'a key that starts over after two look-ups stands for the same charge',
+    caughtBy: 'a key that starts over stands for the same charge, by the same method',
   },
   {
     name: 'age of a key, kept when it is claimed again',

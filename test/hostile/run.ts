@@ -67,8 +67,7 @@ async function round(name: string, bodies: readonly HostileBody[]): Promise<Figu
   const { charges } = await app.paymentCounts();
   if (charges !== invoices) problems.push(`${charges} charges for ${invoices} invoices`);
   console.log(
-    `${name}: ${invoices} invoices paid in ${seconds.toFixed(0)} s, ${charges} charges; ` +
-      describeProcesses(processes),
+    `${name}: ${invoices} invoices paid in ${seconds.toFixed(0)} s, ${charges} charges; ${describeProcesses(processes)}`,
   );
   return figures;
 }

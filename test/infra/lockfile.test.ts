@@ -24,7 +24,7 @@ const entries = Object.entries(packages).filter(
 
 /** Programs of the linters for systems other than the pipeline's (Linux with glibc, x64). docs/threat-model.md names them. */
 const forOtherSystems =
-  /^node_modules\/(@biomejs\/cli|@oxlint\/binding|@oxlint-tsgolint)[-/](android|darwin|freebsd|openharmony|win32|linux-(arm|ppc64|riscv64|s390x|x64-musl))/;
+  /^node_modules\/((@oxfmt|@oxlint)\/binding|@oxlint-tsgolint)[-/](android|darwin|freebsd|openharmony|win32|linux-(arm|ppc64|riscv64|s390x|x64-musl))/;
 
 test('whatever is deployed, or runs in the pipeline, has a hash in the lock file', () => {
   const without = entries.filter(([, { integrity }]) => integrity === undefined);

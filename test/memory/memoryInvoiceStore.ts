@@ -37,7 +37,7 @@ export function memoryInvoiceStore(
 
     // Each page is a query of its own, as in Cosmos: it sees what was written while the page before was worked on.
     async *due({ shard, now, pageSize }) {
-      for (let last: StoredDocument | undefined; ; ) {
+      for (let last: StoredDocument | undefined; ;) {
         const due = await documents.query((document) => isDue(document, now), shard, ofInvoices);
         const behind = due
           .toSorted(byDueTime)

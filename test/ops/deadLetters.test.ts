@@ -116,7 +116,7 @@ describe('poison work items', () => {
     const before = (await source.list(100)).length;
     for (let n = 0; n < 7; n++) await items.record(item(`page-${n}`), `page-${n}`);
     const seen: string[] = [];
-    for (let behind: string | undefined; ; ) {
+    for (let behind: string | undefined; ;) {
       const page = await source.list(3, behind);
       if (page.length === 0) break;
       seen.push(...page.map(({ id }) => id));

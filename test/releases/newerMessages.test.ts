@@ -7,9 +7,7 @@ import { rollingWorld } from './rollingWorld.ts';
 
 const world = rollingWorld();
 
-test('a release that raises formatVersion: the older one leaves its invoices and messages alone', {
-  timeout: 120_000,
-}, async () => {
+test('a release that raises formatVersion: the older one leaves its invoices and messages alone', async () => {
   const { releases, view, start, expectAllToAddUp } = world();
   // Pays, but leaves the receipts in the queue, for the older release to find.
   const first = await start(without(releases.next, ['processWorkItem']), 'next-first');
@@ -96,4 +94,4 @@ test('a release that raises formatVersion: the older one leaves its invoices and
   expect(await view.paidBy('newer')).toEqual({ 'next-third': newer.length });
   await expectAllToAddUp(third);
   expect(failuresOf(third)).toEqual([]);
-});
+}, 120_000);

@@ -17,14 +17,12 @@ test(
   () => takeOver(world().releases.older, world().releases.current, 'up'),
 );
 
-test('downgrade: the older release finishes what the sources leave behind when they are killed', {
-  timeout: 60_000,
-}, async ({ skip }) => {
+test('downgrade: the older release finishes what the sources leave behind when they are killed', async (context) => {
   const { releases } = world();
   const raised = formatVersionOf(releases.current) > formatVersionOf(releases.older);
-  skip(raised, 'the sources raise formatVersion: going back leaves newer messages waiting, as below');
+  context.skip(raised, 'the sources raise formatVersion: going back leaves newer messages waiting, as below');
   await takeOver(releases.current, releases.older, 'down');
-});
+}, 60_000);
 
 /** A host of one release is killed in the middle of paying; a host of another one has joined before, and finishes. */
 async function takeOver(leavingApp: string, joiningApp: string, name: string): Promise<void> {
@@ -65,9 +63,7 @@ async function takeOver(leavingApp: string, joiningApp: string, name: string): P
   expect(failuresOf(joining)).toEqual([]);
 }
 
-test('side by side: both releases claim and pay each other’s invoices until the older one is gone', {
-  timeout: 180_000,
-}, async () => {
+test('side by side: both releases claim and pay each other’s invoices until the older one is gone', async () => {
   const { releases, cloud, view, start, expectAllToAddUp } = world();
   const [older, current] = await Promise.all([
     start(releases.older, 'side-older'),
@@ -106,4 +102,4 @@ test('side by side: both releases claim and pay each other’s invoices until th
   );
   await expectAllToAddUp(current);
   expect([...failuresOf(older), ...failuresOf(current)]).toEqual([]);
-});
+}, 180_000);

@@ -17,9 +17,7 @@ afterAll(() => removeFolder(out));
 const keep = (...args: string[]) =>
   promisify(execFile)(process.execPath, ['--', script, '--out', out, ...args]);
 
-test('keeps the package without dependencies and source maps, reproducibly, and replaces a version only if told', {
-  timeout: 60_000,
-}, async () => {
+test('keeps the package without dependencies and source maps, reproducibly, and replaces a version only if told', async () => {
   await keep();
   const first = readFileSync(path);
   const entries = unzipSync(first);
@@ -31,4 +29,4 @@ test('keeps the package without dependencies and source maps, reproducibly, and 
   await expect(keep()).rejects.toThrow(/exists: expected a new version in package\.json, or --force/);
   await keep('--force');
   expect(readFileSync(path).equals(first)).toBe(true);
-});
+}, 60_000);

@@ -136,7 +136,7 @@ export async function payThroughShutdowns(
     for (let n = 0; !over; n++) {
       await delay(500);
       const runId = await hosts.startRun(`manual-${n}`);
-      for (let status = 'running'; runId !== undefined && status === 'running' && !over; ) {
+      for (let status = 'running'; runId !== undefined && status === 'running' && !over;) {
         await delay(500);
         const record = await readRun(cloud, runId);
         status = record?.status ?? status;

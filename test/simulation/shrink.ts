@@ -9,7 +9,7 @@ import type { Simulated } from './simulate.ts';
 export async function shrink(failed: Simulated, run: (plan: Plan) => Promise<Simulated>): Promise<Simulated> {
   let smallest = failed;
   for (let size = Math.ceil(failed.plan.faults.length / 2); size >= 1; size = size === 1 ? 0 : size >> 1) {
-    for (let start = 0; start < smallest.plan.faults.length; ) {
+    for (let start = 0; start < smallest.plan.faults.length;) {
       const faults = without(smallest.plan.faults, start, size);
       const tried = await run({ ...smallest.plan, faults });
       if (tried.violation?.invariant === failed.violation?.invariant) smallest = tried;

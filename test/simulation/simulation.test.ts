@@ -1,14 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { isFull } from '../support/onlyInFull.ts';
 import { campaign } from './campaign.ts';
 import { regressions } from './kept/regressions.ts';
 import type { Order, Result } from './orders.ts';
 import { answerOf, startWorker } from './schedules.ts';
 
-const patientMs = 300_000;
+vi.setConfig({ testTimeout: 300_000 });
 
 /** Runs orders in a process of their own, one after the other. */
 async function inOneProcess(orders: readonly Order[]): Promise<Result[]> {
@@ -27,14 +27,14 @@ function order(from: number, count: number): Order {
 }
 
 // Fixed seeds show that nothing is new; `.ci/run` adds a thousand that nobody has run before.
-test('schedules violate nothing', { timeout: patientMs }, async () => {
+test('schedules violate nothing', async () => {
   const lines: string[] = [];
   const options = { from: 1, seeds: isFull ? 200 : 25, jobs: 2, strict: false, all: false };
   const held = await campaign(options, (line) => lines.push(line));
   expect(held, lines.join('\n')).toBe(true);
 });
 
-test('a seed has one history, whatever ran before it', { timeout: patientMs }, async () => {
+test('a seed has one history, whatever ran before it', async () => {
   const [first, second] = await inOneProcess([order(40, 4), order(42, 1)]);
   const [alone] = await inOneProcess([order(42, 1)]);
   const hash = first?.schedules.find(({ seed }) => seed === 42)?.hash;
@@ -42,9 +42,7 @@ test('a seed has one history, whatever ran before it', { timeout: patientMs }, a
   expect([second, alone].map((one) => one?.schedules[0]?.hash)).toEqual([hash, hash]);
 });
 
-test('a seed has the same history in another time zone, language, memory and folder', {
-  timeout: patientMs,
-}, async () => {
+test('a seed has the same history in another time zone, language, memory and folder', async () => {
   const environments = [
     { TZ: 'UTC', LANG: 'C' },
     {
@@ -73,7 +71,7 @@ describe('schedules that once failed', () => {
   });
   afterAll(() => worker.kill());
 
-  test.each(regressions)('$name: $found', { timeout: patientMs }, async ({ name }) => {
+  test.each(regressions)('$name: $found', async ({ name }) => {
     const { schedules } = await answerOf(worker, { ...order(0, 1), kept: name });
     expect(schedules).toHaveLength(1);
     expect(schedules[0]?.violation).toBeUndefined();

@@ -33,22 +33,19 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
       return redisLockStore(address.url);
     }
     case 'postgres': {
-      const { postgresLockStore } = await import(
-        '../../packages/lock-stores/src/postgres/postgresLockStore.ts'
-      );
+      const { postgresLockStore } =
+        await import('../../packages/lock-stores/src/postgres/postgresLockStore.ts');
       return postgresLockStore(address.url);
     }
     case 'postgresAdvisory': {
-      const { postgresAdvisoryLockStore } = await import(
-        '../../packages/lock-stores/src/postgres/postgresAdvisoryLockStore.ts'
-      );
+      const { postgresAdvisoryLockStore } =
+        await import('../../packages/lock-stores/src/postgres/postgresAdvisoryLockStore.ts');
       return postgresAdvisoryLockStore(address.url);
     }
     case 'serviceBus': {
       const { ServiceBusClient } = await import('@azure/service-bus');
-      const { serviceBusLockStore } = await import(
-        '../../packages/lock-stores/src/serviceBus/serviceBusLockStore.ts'
-      );
+      const { serviceBusLockStore } =
+        await import('../../packages/lock-stores/src/serviceBus/serviceBusLockStore.ts');
       const { connectionString, queue, lockDurationMs } = address;
       return serviceBusLockStore((options) => new ServiceBusClient(connectionString, options), queue, {
         lockDurationMs,
@@ -63,9 +60,8 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
       return quorumLockStore(await Promise.all(address.stores.map(openLockStore)), address);
     }
     case 'zooKeeper': {
-      const { zooKeeperLockStore } = await import(
-        '../../packages/lock-stores/src/zooKeeper/zooKeeperLockStore.ts'
-      );
+      const { zooKeeperLockStore } =
+        await import('../../packages/lock-stores/src/zooKeeper/zooKeeperLockStore.ts');
       return zooKeeperLockStore(address.connectString, { tickMs: address.tickMs });
     }
   }

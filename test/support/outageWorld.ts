@@ -110,17 +110,14 @@ export async function outageWorld(factor: number, env: Record<string, string> = 
     /** Stores invoices, the first of them due now and then one every minute. */
     async importInvoices(count: number): Promise<string[]> {
       const start = clock.now();
-      const contents = Array.from(
-        { length: count },
-        (_, n): InvoiceContent => ({
-          id: `inv-${start}-${n}`,
-          customerId: 'cus_1',
-          amountMinor: 1_000 + n,
-          currency: 'USD',
-          dueAt: new Date(start + n * minute).toISOString(),
-          paymentMethod: 'pm_card_visa',
-        }),
-      );
+      const contents = Array.from({ length: count }, (_, n): InvoiceContent => ({
+        id: `inv-${start}-${n}`,
+        customerId: 'cus_1',
+        amountMinor: 1_000 + n,
+        currency: 'USD',
+        dueAt: new Date(start + n * minute).toISOString(),
+        paymentMethod: 'pm_card_visa',
+      }));
       const { outcomes } = await addAll(invoices, contents, { by: 'test', withinMs: 10 * minute });
       const created = [...outcomes].filter(([, outcome]) => outcome === 'created').map(([id]) => id);
       if (created.length < count) throw new Error(`only ${created.length} of ${count} were stored`);

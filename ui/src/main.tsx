@@ -1,7 +1,7 @@
 import './withoutEval.ts';
 import { render } from 'preact';
-import { App } from './App.tsx';
 import { askOtherTabs, shareKey } from './api/key.ts';
+import { App } from './App.tsx';
 import { followLinks } from './hooks/location.ts';
 import { tellSignedOut } from './signedOut.ts';
 import './style.css';

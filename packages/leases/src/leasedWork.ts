@@ -1,6 +1,6 @@
 import { type Lease, LockHeld, LockTimeout } from './lease.ts';
-import type { LeaseOwner } from './lockStore.ts';
 import type { LeaseChoice, Locks } from './locks.ts';
+import type { LeaseOwner } from './lockStore.ts';
 
 /**
  * Leader election: of all processes that call `lead` with the same key, at most one runs its work at a time.

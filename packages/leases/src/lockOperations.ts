@@ -1,8 +1,8 @@
 import { bounded, type Clock, systemClock } from './clock.ts';
 import type { FenceFloor } from './lease.ts';
 import { longestOwnerPart } from './lockKeys.ts';
-import type { LeaseOwner, LockRecord, LockStore } from './lockStore.ts';
 import { attemptAcquire } from './locks.ts';
+import type { LeaseOwner, LockRecord, LockStore } from './lockStore.ts';
 import { noTelemetry, partMetric, type Telemetry } from './telemetry.ts';
 import { nearestLease } from './timing.ts';
 

@@ -63,7 +63,7 @@ async function* givenUp(
   filter: MessageFilter,
 ): AsyncGenerator<MessagePiece | Idle> {
   let before = Number.POSITIVE_INFINITY;
-  for (let waits = 0; waits < mostWaits; ) {
+  for (let waits = 0; waits < mostWaits;) {
     let found = 0;
     for await (const piece of matching(sources, filter)) {
       found += piece.ids.length;

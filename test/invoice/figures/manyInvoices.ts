@@ -12,17 +12,14 @@ export async function storeMany(
   const at = (ms: number) => new Date(now + ms).toISOString();
   const dueIn = (n: number) =>
     n % 2 === 0 ? -7_200_000 : n % 4 === 1 ? -60_000 : 86_400_000 * (1 + (n % 20));
-  const rows = Array.from(
-    { length: count },
-    (_, n): InvoiceContent => ({
-      id: `${prefix}-${n}`,
-      customerId: `cus-${n % 50}`,
-      amountMinor: 100 + n,
-      currency: n % 3 === 0 ? 'EUR' : 'USD',
-      dueAt: at(dueIn(n)),
-      paymentMethod: 'pm_card_visa',
-    }),
-  );
+  const rows = Array.from({ length: count }, (_, n): InvoiceContent => ({
+    id: `${prefix}-${n}`,
+    customerId: `cus-${n % 50}`,
+    amountMinor: 100 + n,
+    currency: n % 3 === 0 ? 'EUR' : 'USD',
+    dueAt: at(dueIn(n)),
+    paymentMethod: 'pm_card_visa',
+  }));
   await invoices.add([rows], { by: 'test', withinMs: 600_000, settled() {} });
   for (const shard of shardNames(shards)) {
     let batch = 0;

@@ -29,6 +29,7 @@ export function withOutside(seed: number, plan: Plan): Plan {
     ...(random.next() < 0.3 ? { webhook: true as const } : {}),
     ...(quiet ? { faults: [], clockErrorMs: plan.clockErrorMs.map(() => 0) } : {}),
   };
+  // oxlint-disable-next-line oxc/no-accumulating-spread -- a few stories
   for (const story of told) {
     const { faults, ...more } = story(random, changed);
     changed = {
@@ -369,14 +370,12 @@ const stories: Readonly<Record<string, Story>> = {
             invoice,
           }),
         ),
-        ...chosen.map(
-          (invoice): Unnumbered => ({
-            kind: 'reversal',
-            at: from + random.between(second, backMs),
-            what: random.pick(['refund', 'dispute', 'partial refund']),
-            invoice,
-          }),
-        ),
+        ...chosen.map((invoice): Unnumbered => ({
+          kind: 'reversal',
+          at: from + random.between(second, backMs),
+          what: random.pick(['refund', 'dispute', 'partial refund']),
+          invoice,
+        })),
         { kind: 'restore', at, backMs },
       ],
     };

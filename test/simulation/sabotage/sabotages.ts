@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are source code
 import type { Edit } from '../../guards/edits.ts';
 
 /**

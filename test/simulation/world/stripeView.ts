@@ -43,7 +43,6 @@ function listOf<One>(data: One[]) {
       yield* data;
     },
     autoPagingToArray: async () => data,
-    // biome-ignore lint/suspicious/noThenProperty: a list of Stripe's package can be awaited for its first page
     then: (use: (page: { data: One[] }) => unknown) => Promise.resolve({ data }).then(use), // oxlint-disable-line unicorn/no-thenable
   };
 }

@@ -22,6 +22,7 @@ export function useBulkCount(request: BulkRequest): BulkCount {
     return () => {
       ended = true;
     };
+    // oxlint-disable-next-line react/exhaustive-deps -- `asked` is the request, compared by content
   }, [asked]);
   return state;
 }

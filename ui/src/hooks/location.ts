@@ -49,7 +49,7 @@ export function followLinks(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0) return;
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const link = event.target instanceof Element ? event.target.closest('a') : null;
-  if (link === null || link.target !== '' || link.origin !== location.origin) return;
+  if (link?.target !== '' || link.origin !== location.origin) return;
   // A place on the same page: the browser goes there.
   if (link.pathname === location.pathname && link.hash !== '') return;
   if (link.pathname !== pageBase && !link.pathname.startsWith(`${pageBase}/`)) return;

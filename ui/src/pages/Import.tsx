@@ -7,8 +7,8 @@ import { State } from '../hooks/state.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
 import { DropFile } from '../parts/DropFile.tsx';
 import { FieldErrors, failureText } from '../parts/Failure.tsx';
-import { ImportResult } from '../parts/ImportResult.tsx';
 import { importParts, noProgress, type Progress, rowsPerPart } from '../parts/importParts.ts';
+import { ImportResult } from '../parts/ImportResult.tsx';
 import { Page } from '../parts/Page.tsx';
 
 const header = 'id,customerId,amount,currency,dueAt,paymentMethod,description';

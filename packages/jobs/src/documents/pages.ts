@@ -11,7 +11,7 @@ export interface Page<T> {
 export async function* allPages<T>(
   list: (place: { continuation?: string }) => Promise<Page<T>>,
 ): AsyncGenerator<T[]> {
-  for (let place: { continuation?: string } = {}; ; ) {
+  for (let place: { continuation?: string } = {}; ;) {
     const { items, continuation } = await list(place);
     yield items;
     if (continuation === undefined) return;

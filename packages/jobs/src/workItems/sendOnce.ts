@@ -59,7 +59,7 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
   return async (message, delayMs) => {
     forget();
     const name = createHash('sha256').update(workOf(message)).digest('base64');
-    for (let before = sent.get(name); before !== undefined; ) {
+    for (let before = sent.get(name); before !== undefined;) {
       await before.answer;
       if (isOnItsWay(before)) return;
       const latest = sent.get(name);

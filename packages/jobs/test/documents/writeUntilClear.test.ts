@@ -347,17 +347,15 @@ describe('under random faults and competing writers', () => {
       partition,
       items: await items(),
       plan: (some) => [
-        ...some.map(
-          ({ id, _etag }): Operation => ({
-            kind: 'patch',
-            id,
-            ...(kind === 'byVersion'
-              ? { version: _etag }
-              : { where: [{ path: 'owner', is: '=', value: 'free' }] }),
-            set: { owner: 'us' },
-            append: { path: 'log', value: ours },
-          }),
-        ),
+        ...some.map(({ id, _etag }): Operation => ({
+          kind: 'patch',
+          id,
+          ...(kind === 'byVersion'
+            ? { version: _etag }
+            : { where: [{ path: 'owner', is: '=', value: 'free' }] }),
+          set: { owner: 'us' },
+          append: { path: 'log', value: ours },
+        })),
         // The order that goes with the items, in the same transaction.
         ...(kind === 'withoutName'
           ? []

@@ -13,7 +13,7 @@ function waits(
 ) {
   const delays: number[] = [];
   let retry = before;
-  for (let now = start; now < start + untilMs; ) {
+  for (let now = start; now < start + untilMs;) {
     const decision = decidePostponement(retry, { now, refused, random });
     if (decision.kind === 'giveUp') break;
     delays.push(decision.delayMs / 1000);

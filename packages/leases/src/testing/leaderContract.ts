@@ -5,8 +5,10 @@ import { noTelemetry } from '../telemetry.ts';
 import type { ContractSubject } from './subject.ts';
 
 /** The store that leaders are elected on. */
-export interface LeaderSubject
-  extends Pick<ContractSubject, 'clock' | 'leaseMs' | 'pass' | 'realTime' | 'lose'> {
+export interface LeaderSubject extends Pick<
+  ContractSubject,
+  'clock' | 'leaseMs' | 'pass' | 'realTime' | 'lose'
+> {
   /** A client of its own for each candidate. The contract disposes of it. */
   open: () => Promise<LockStore>;
 }

@@ -98,9 +98,7 @@ test('what fails in a poison queue stays there, and invisible: it has no poison 
   expect(host.lines.filter((line) => line.includes(failed) && line.includes('SEEN'))).toHaveLength(1);
 });
 
-test('one of two hosts fires a timer; when it stops, it exits with 0 and the other takes over', {
-  timeout: 40_000,
-}, async () => {
+test('one of two hosts fires a timer; when it stops, it exits with 0 and the other takes over', async () => {
   const winner = await Promise.race(hosts.map((host) => host.line(/SEEN timer/).then(() => host)));
   const other = hosts.find((host) => host !== winner);
   expect(other?.lines.filter((line) => /SEEN timer/.test(line))).toEqual([]);
@@ -120,7 +118,7 @@ test('one of two hosts fires a timer; when it stops, it exits with 0 and the oth
   );
   const lock = locks.getBlobClient(`locks/${hostId}/Host.Functions.everySecond.Listener`);
   expect((await lock.getProperties()).leaseState).toBe('leased');
-});
+}, 40_000);
 
 test('--no-timer-singleton: fires alongside the holder of the lease', async () => {
   await using third = await start('c', ['--no-timer-singleton']);

@@ -150,7 +150,7 @@ export function etcdLockStore(
 
     async *list(beginning, signal) {
       const [records, leases] = [`${prefix}record/`, `${prefix}lease/`];
-      for (let from = beginning; ; ) {
+      for (let from = beginning; ;) {
         const success = [records, leases].map((folder) => page(folder + beginning, folder + from, pageSize));
         const answer = await etcd.onOneMember(signal, (member) => member.txn({ success }));
         const [found, leased] = answer.ranges;

@@ -10,11 +10,10 @@ import type { SqlAnswer, SqlConnection, SqlValue } from '../sql/sqlConnection.ts
 import { untilAborted } from '../untilAborted.ts';
 
 /** Options for a connection with `mysql2`, a part of its own. */
-export interface MysqlConnection
-  extends Pick<
-    ConnectionOptions,
-    'uri' | 'host' | 'port' | 'socketPath' | 'user' | 'database' | 'ssl' | 'enableCleartextPlugin'
-  > {
+export interface MysqlConnection extends Pick<
+  ConnectionOptions,
+  'uri' | 'host' | 'port' | 'socketPath' | 'user' | 'database' | 'ssl' | 'enableCleartextPlugin'
+> {
   /** A function is asked for each connection, for tokens that expire. */
   password?: string | (() => string | Promise<string>);
 }

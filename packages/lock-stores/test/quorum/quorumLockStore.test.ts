@@ -39,9 +39,10 @@ async function quorumOfThree() {
 
 test('a lease ends when so many members tell of its end that no majority is left', async () => {
   const tells: ((why: Refusal) => void)[] = [];
-  const members = [1, 2, 3].map(
-    (): LockStore => ({ ...memoryLockStore(), onEnd: (...[, , tell]) => void tells.push(tell) }),
-  );
+  const members = [1, 2, 3].map((): LockStore => ({
+    ...memoryLockStore(),
+    onEnd: (...[, , tell]) => void tells.push(tell),
+  }));
   const told: Refusal[] = [];
   quorumLockStore(members).onEnd?.(key, one, (why) => told.push(why));
   const why = (detail: string): Refusal => ({ kind: 'refused', reason: 'taken', detail });

@@ -58,7 +58,7 @@ export function orchestrationWorker(options: OrchestrationWorkerOptions): Orches
     if (draft === undefined) return 'done';
     const wanted = messages.filter(({ Event, OrchestrationInstance: { ExecutionId } }) =>
       Event.EventType === 'ExecutionStarted'
-        ? start !== undefined && ExecutionId === start.executionId
+        ? ExecutionId === start?.executionId
         : ExecutionId === null || ExecutionId === draft.executionId,
     );
     const fresh = endOf(draft.events)

@@ -48,7 +48,7 @@ export function blobListenerLease(
       return true;
     },
     async keep(signal) {
-      for (let wait = period / 2; ; ) {
+      for (let wait = period / 2; ;) {
         await clock.sleep(wait, signal);
         const sentAt = clock.monotonic();
         try {

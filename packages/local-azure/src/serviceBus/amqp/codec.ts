@@ -31,7 +31,7 @@ export class DecodeError extends Error {
 
 export function readSections(buffer: Buffer): Section[] {
   const sections: Section[] = [];
-  for (let start = 0; start < buffer.length; ) {
+  for (let start = 0; start < buffer.length;) {
     if (buffer[start] !== 0x00) throw new DecodeError(`no section at byte ${start}`);
     const descriptorEnd = endOfValue(buffer, start + 1);
     const end = endOfValue(buffer, descriptorEnd);

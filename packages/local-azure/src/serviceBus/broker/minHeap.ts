@@ -38,7 +38,7 @@ export class MinHeap<T> {
   }
 
   #siftUp(start: number): void {
-    for (let at = start; at > 0; ) {
+    for (let at = start; at > 0;) {
       const parent = (at - 1) >> 1;
       if (!this.#swapIfLess(at, parent)) return;
       at = parent;
@@ -46,7 +46,7 @@ export class MinHeap<T> {
   }
 
   #siftDown(start: number): void {
-    for (let at = start; ; ) {
+    for (let at = start; ;) {
       const left = 2 * at + 1;
       const right = left + 1;
       const child = this.#less(right, left) ? right : left;
