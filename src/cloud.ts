@@ -1,4 +1,4 @@
-import { unreadableReport } from '@payonce/jobs/documents';
+import { type DocumentStore, unreadableReport } from '@payonce/jobs/documents';
 import { cosmosDocuments } from '@payonce/jobs/documents/cosmos';
 import type { Instance } from '@payonce/jobs/instance';
 import type { OutboxStore, SendMessages } from '@payonce/jobs/outbox';
@@ -40,6 +40,8 @@ import { heldMessages } from './platform/serviceBusHeldMessages.ts';
 
 /** Everything outside the process that the app works with, as the ports that its parts ask for. */
 export interface Cloud {
+  /** Documents of the invoices, and what one transaction writes with them. */
+  documents: DocumentStore;
   invoices: InvoiceStore;
   outbox: OutboxStore;
   lockStore: LockStore;
@@ -88,8 +90,9 @@ export function azureCloud(
   const commands = sender(paymentCommands);
 
   return {
+    documents,
     invoices: cosmosInvoiceStore(containers.invoices, { clock, shards, onUnreadable }),
-    outbox: cosmosOutboxStore(containers.invoices, { clock, onUnreadable }),
+    outbox: cosmosOutboxStore(containers.invoices, { onUnreadable }),
     lockStore,
     pace: cosmosPaceStore(containers.pace),
     pauses: cosmosPauseStore(containers.pace),
@@ -101,7 +104,6 @@ export function azureCloud(
     journal: blobJournal(blobs.getContainerClient(blobContainers.changes), instance),
     imports: blobImportRecords(blobs.getContainerClient(blobContainers.imports), clock),
     archive: {
-      documents,
       store: cosmosArchiveStore(containers.invoices),
       blobs: blobArchive(blobs.getContainerClient(blobContainers.archive)),
     },

@@ -1,4 +1,5 @@
-import { type Invoice, paymentIdsOf } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
+import { paymentIdsOf } from '../invoice/namedPayments.ts';
 import { soughtOf } from '../paying/chargeUnderKey.ts';
 import { foundAmong } from '../paying/foundPayment.ts';
 import type { FoundPayment, NotCalled, PaymentCalls, ProviderPayment } from '../paying/paymentProvider.ts';

@@ -1,14 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
+import { type Invoice, known, nextKey } from '../invoice/invoice.ts';
 import {
   foreignPayment,
-  type Invoice,
-  known,
   lookedUp,
-  nextKey,
   otherPayments,
   softDeclined,
   wasVoided,
-} from '../invoice/invoice.ts';
+} from '../invoice/namedPayments.ts';
 import { atRisk, goneBack, nextCheckAt, reversalsOf, withReversals } from '../invoice/reversals.ts';
 import { asLookUp, changeByPayment, movesMoney, ownershipOf, unclearReason } from '../paying/foundPayment.ts';
 import {

@@ -1,7 +1,8 @@
 import { defineStage, type Effect, RetryLater, RetryForADay, type Stage } from '@payonce/jobs/work-items';
 import { z } from 'zod';
 import type { FollowUp } from '../invoice/followUps.ts';
-import { type Invoice, lookedUp, wasVoided } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
+import { lookedUp, wasVoided } from '../invoice/namedPayments.ts';
 import { soughtOf } from '../paying/chargeUnderKey.ts';
 import { changeByPayment } from '../paying/foundPayment.ts';
 import { turnWithinMs } from '../paying/pacedProvider.ts';

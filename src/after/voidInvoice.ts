@@ -1,4 +1,5 @@
-import { type Invoice, known, unrecordedPayments } from '../invoice/invoice.ts';
+import { type Invoice, known } from '../invoice/invoice.ts';
+import { unrecordedPayments } from '../invoice/namedPayments.ts';
 import { checkNote } from './checkProvider.ts';
 import {
   type Corrected,

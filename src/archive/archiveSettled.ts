@@ -3,13 +3,12 @@ import type { Instance } from '@payonce/jobs/instance';
 import { timeBudget } from '@payonce/jobs/stopping';
 import { type Lease, LeaseLost } from '@payonce/leases';
 import { errorText } from '@payonce/leases/error-text';
-import { figureRoom } from '../invoice/figures/counters.ts';
 import { type Invoice, invoiceSchema } from '../invoice/invoice.ts';
 import { shardNames } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { ArchiveStore, Candidate, StoredInvoice } from './archiveFile.ts';
-import { type ArchiveParts, archiveInvoices, recentCopies } from './moveInvoices.ts';
+import { type ArchiveParts, archiveInvoices, figureRoom, recentCopies } from './moveInvoices.ts';
 
 /** Invoices of one page. */
 const pageSize = 80;

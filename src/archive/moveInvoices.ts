@@ -23,7 +23,17 @@ import {
   writeUntilClear,
 } from '@payonce/jobs/documents';
 import type { Clock } from '@payonce/leases/clock';
-import { type Change, createDays, figureMoves, figureRoom, standingOf } from '../invoice/figures/counters.ts';
+import {
+  type Change,
+  type Countable,
+  contributionOf,
+  createDays,
+  dayId,
+  figureMoves,
+  mostIncrements,
+  standingId,
+  standingOf,
+} from '../invoice/figures/counters.ts';
 import { type Invoice, importedSchema } from '../invoice/invoice.ts';
 import { tombstoneOf, tombstoneSchema } from '../invoice/tombstone.ts';
 import {
@@ -158,6 +168,36 @@ async function createFile(
     const created = await blobs.create(fileName({ shard, archivedAt }), fileOf(candidates, archivedAt));
     if (created === 'stored') return;
   }
+}
+
+/** Upper bound of the operations that count invoices, or move them from one of the `maps` to another. */
+export function figureRoom(maps: 1 | 2) {
+  const documents = new Set<string>([standingId]);
+  const names = new Set<string>();
+  return {
+    /** The operations with one invoice more. */
+    with(invoice: Countable): number {
+      const more = countsOf(invoice);
+      const docs = new Set([...documents, ...more.map(({ id }) => id)]);
+      const all = new Set([...names, ...more.map(({ id, name }) => `${id} ${name}`)]);
+      return docs.size + Math.floor((maps * all.size + docs.size) / mostIncrements);
+    },
+    add(invoice: Countable): void {
+      for (const { id, name } of countsOf(invoice)) {
+        documents.add(id);
+        names.add(`${id} ${name}`);
+      }
+    },
+  };
+}
+
+function countsOf(invoice: Countable): { id: string; name: string }[] {
+  const { standing, days } = contributionOf(invoice);
+  const all = [
+    [standingId, standing] as const,
+    ...[...days].map(([day, counts]) => [dayId(day), counts] as const),
+  ];
+  return all.flatMap(([id, counts]) => [...counts.keys()].map((name) => ({ id, name })));
 }
 
 /**

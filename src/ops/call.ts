@@ -11,8 +11,8 @@ import type { Role } from './answers/overviewAnswers.ts';
 import { type Intent, intend } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { OpsParts } from './opsParts.ts';
+import { badContinuation } from './refusals.ts';
 import {
-  badContinuation,
   type OpsRequest,
   type OpsResponse,
   readBody,

@@ -8,7 +8,8 @@ import { overviewAnswer } from './answers/overviewAnswers.ts';
 import { call } from './call.ts';
 import { currencyField, dayField, dayQuery, reasonBody } from './fields.ts';
 import { overviewOf } from './overview.ts';
-import { badQuery, badRequest, pageAnswer, today } from './requests.ts';
+import { badQuery, badRequest } from './refusals.ts';
+import { pageAnswer, today } from './requests.ts';
 import { summarize } from './summary.ts';
 
 const auditPageSize = 100;

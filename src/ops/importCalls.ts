@@ -1,7 +1,7 @@
 import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
-import { columns, invoiceJsonSchema } from '../importing/checkInvoice.ts';
-import { csvRows } from '../importing/csvRows.ts';
+import { invoiceJsonSchema } from '../importing/checkInvoice.ts';
+import { columns, csvRows } from '../importing/csvRows.ts';
 import { importInvoices, importLog } from '../importing/importInvoices.ts';
 import { jsonRows } from '../importing/jsonRows.ts';
 import {
@@ -24,7 +24,8 @@ import {
 } from './answers/importAnswers.ts';
 import { type AuditRecorder, type CallParts, call } from './call.ts';
 import { continuationQuery, dayQuery } from './fields.ts';
-import { notFound, type OpsResponse, pageAnswer, today } from './requests.ts';
+import { notFound } from './refusals.ts';
+import { type OpsResponse, pageAnswer, today } from './requests.ts';
 
 const pageSize = 100;
 /** Characters of a store's error that the audit trail keeps. */

@@ -1,7 +1,7 @@
 import { allPages } from '@payonce/jobs/documents';
 import { z } from 'zod';
 import { type RequestedRefund, refundInvoice, settleRefund } from '../after/refundInvoice.ts';
-import { columns } from '../importing/checkInvoice.ts';
+import { columns } from '../importing/csvRows.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { formatAmount } from '../invoice/money.ts';
 import type { InvoiceFilter, InvoiceStore } from '../invoice/store/invoiceStore.ts';
@@ -11,7 +11,8 @@ import { invoiceDetailAnswer, invoicesAnswer, refundAnswer } from './answers/inv
 import { call } from './call.ts';
 import { continuationQuery, invoiceFilter, reasonBody, reasonSchema } from './fields.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
-import { badRequest, conflict, keyTaken, notFound, type OpsResponse, pageAnswer } from './requests.ts';
+import { badRequest, conflict, keyTaken, notFound } from './refusals.ts';
+import { type OpsResponse, pageAnswer } from './requests.ts';
 
 const pageSize = 100;
 

@@ -13,7 +13,8 @@ import { callerOf, named, type SignIn, whyNotAdmitted } from './caller.ts';
 import { type CallId, calls, forEachCall } from './calls.ts';
 import { poisonSource } from './deadLetters.ts';
 import type { OpsParts } from './opsParts.ts';
-import { badContinuation, type OpsRequest, type OpsResponse, unavailable } from './requests.ts';
+import { badContinuation, unavailable } from './refusals.ts';
+import type { OpsRequest, OpsResponse } from './requests.ts';
 
 /** A request in, a response out. The client is needed by the calls that are declared `durable`. */
 export type OpsCall = (request: OpsRequest, orchestrations?: Orchestrations) => Promise<OpsResponse>;

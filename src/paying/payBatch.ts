@@ -9,10 +9,11 @@ import { maxAttempts, unknownSince } from '../invoice/invoice.ts';
 import type { EarlierCalls, Starting, ToStart } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Settled, Started } from '../invoice/store/invoiceStore.ts';
 import { metric } from '../platform/appMetrics.ts';
-import { chargeUnderKey, resolveMethod } from './chargeUnderKey.ts';
+import { chargeUnderKey } from './chargeUnderKey.ts';
 import type { PacedProvider } from './pacedProvider.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
-import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
+import { methodOf, type PaymentBatch, type PaymentCommand } from './paymentBatch.ts';
+import { resolveMethod } from './resolveMethod.ts';
 import {
   type CommandOutcome,
   decideSettlement,
@@ -120,6 +121,7 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
     }
 
     async function work(command: PaymentCommand, part: Part): Promise<CommandEnd | undefined> {
+      if (methodOf(command) !== undefined) return charge(command, part);
       const resolved = await resolveMethod({ invoices, calls, instance }, batchId, command);
       switch (resolved.kind) {
         case 'lost':
@@ -132,12 +134,16 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
           return resolved.outcome.kind === 'notCalled'
             ? leave(command, part)
             : settled(command, resolved.outcome);
-        case 'resolved': {
-          const outcome = await chargeUnderKey(calls, resolved.command, now());
-          if (outcome.kind === 'notCalled') return leave(resolved.command, part);
-          return settled(resolved.command, outcome, isWordOnKey(outcome));
-        }
+        case 'resolved':
+          return charge(resolved.command, part);
       }
+    }
+
+    async function charge(command: PaymentCommand, part: Part): Promise<CommandEnd> {
+      const outcome = await chargeUnderKey(calls, command, now());
+      return outcome.kind === 'notCalled'
+        ? leave(command, part)
+        : settled(command, outcome, isWordOnKey(outcome));
     }
 
     /** The command goes back, or comes again with the message: then nobody else may take it. */

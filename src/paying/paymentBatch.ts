@@ -12,7 +12,7 @@ const paymentCommandSchema = z.object({
   customerId: z.string(),
   amountMinor: z.int().positive(),
   currency: z.string().length(3),
-  /** Absent: the customer's default at the provider, which is resolved before the charge (chargeUnderKey.ts). */
+  /** Absent: the customer's default at the provider, which is resolved before the charge (resolveMethod.ts). */
   paymentMethod: z.string().min(1).exactOptional(),
   description: z.string().exactOptional(),
   /** Which claim of the invoice this is, from 1. */

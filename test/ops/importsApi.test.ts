@@ -2,12 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import {
-  blobImportRecords,
-  blobNameOf,
-  importIdOf,
-  newImportId,
-} from '../../src/importing/blobImportRecords.ts';
+import { blobImportRecords } from '../../src/importing/blobImportRecords.ts';
+import { blobNameOf, importIdOf, newImportId } from '../../src/importing/importIds.ts';
 import { importLimits } from '../../src/importing/readRows.ts';
 import { callerOf } from '../../src/ops/caller.ts';
 import { allPages, aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';

@@ -24,7 +24,7 @@ async function sweeper({ count, away, sendMs = 0 }: { count: number; away?: stri
     now: () => clock.now(),
     readFault: (partition) => (isAway && partition === away ? 'noAnswer' : undefined),
   });
-  const stored = memoryOutboxStore(documents, { clock });
+  const stored = memoryOutboxStore(documents);
   const outbox = {
     ...stored,
     async due(query: Parameters<typeof stored.due>[0]) {
@@ -45,7 +45,7 @@ async function sweeper({ count, away, sendMs = 0 }: { count: number; away?: stri
   };
   const parts = {
     outbox,
-    dispatcher: createDispatcher({ outbox, destinations: { 'work-items': send }, instance }),
+    dispatcher: createDispatcher({ documents, destinations: { 'work-items': send }, instance }),
     invoices: memoryInvoiceStore(documents, { clock, shards: 4 }),
     pace: memoryPaceStore(),
     pauses: memoryPauseStore(),

@@ -2,11 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { NoClearAnswer, StoreAway } from '../../packages/jobs/src/documents/documentStore.ts';
 import { formatVersion } from '../../packages/jobs/src/documents/storedDocuments.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import {
-  createExecutePayments,
-  type HeldMessages,
-  type LockRenewal,
-} from '../../src/paying/executePayments.ts';
+import { createExecutePayments, type HeldMessages } from '../../src/paying/executePayments.ts';
+import type { LockRenewal } from '../../src/paying/messageLock.ts';
 import { BatchUnfinished } from '../../src/paying/payBatch.ts';
 import { BatchRefused } from '../../src/paying/paymentBatch.ts';
 import { metric } from '../../src/platform/appMetrics.ts';

@@ -233,7 +233,7 @@ export interface Change {
 
 const movesPath = `counts.${countName.moves}`;
 /** Counts in one patch: Cosmos takes ten operations (https://learn.microsoft.com/azure/cosmos-db/partial-document-update-faq). */
-const mostIncrements = 9;
+export const mostIncrements = 9;
 
 /**
  * The patches that move the figures of a shard by these changes; none if they change no figure. The horizon may be old: it is
@@ -283,36 +283,6 @@ export function figureMoves(
 /** Differs between two states of an invoice that may count as something else, now or at another horizon. */
 function placeOf(invoice: Countable | undefined): string | undefined {
   return invoice?.status === 'pending' ? `pending ${invoice.actionableAt}` : invoice?.status;
-}
-
-/** Upper bound of the operations that count invoices, or move them from one of the `maps` to another. */
-export function figureRoom(maps: 1 | 2) {
-  const documents = new Set<string>([standingId]);
-  const names = new Set<string>();
-  return {
-    /** The operations with one invoice more. */
-    with(invoice: Countable): number {
-      const more = countsOf(invoice);
-      const docs = new Set([...documents, ...more.map(({ id }) => id)]);
-      const all = new Set([...names, ...more.map(({ id, name }) => `${id} ${name}`)]);
-      return docs.size + Math.floor((maps * all.size + docs.size) / mostIncrements);
-    },
-    add(invoice: Countable): void {
-      for (const { id, name } of countsOf(invoice)) {
-        documents.add(id);
-        names.add(`${id} ${name}`);
-      }
-    },
-  };
-}
-
-function countsOf(invoice: Countable): { id: string; name: string }[] {
-  const { standing, days } = contributionOf(invoice);
-  const all = [
-    [standingId, standing] as const,
-    ...[...days].map(([day, counts]) => [dayId(day), counts] as const),
-  ];
-  return all.flatMap(([id, counts]) => [...counts.keys()].map((name) => ({ id, name })));
 }
 
 function changed(counts: Counters): [string, number][] {

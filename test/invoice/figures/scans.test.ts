@@ -78,7 +78,7 @@ async function chargesWith(count: number, asks = asked): Promise<Record<string, 
   const clock = virtualClock(now);
   const container = cosmos.containers.invoices;
   const invoices = cosmosInvoiceStore(container, { clock, shards });
-  const outbox = cosmosOutboxStore(container, { clock });
+  const outbox = cosmosOutboxStore(container);
   await storeMany(invoices, count, { shards, now });
   await expectExact(invoices, cosmosFigureReads(container), { shards, now: iso(now) });
   const charges: Record<string, number> = {};

@@ -1,5 +1,5 @@
 import type { OutboxEntry } from '../../../packages/jobs/src/outbox/outboxMessage.ts';
-import { asShown } from '../../../packages/jobs/src/runs/runStore.ts';
+import { asShown } from '../../../packages/jobs/src/runs/runView.ts';
 import { itemsOf, type WorkItem, workItemSchema } from '../../../packages/jobs/src/workItems/workItem.ts';
 import { receiptName } from '../../../src/after/receipts.ts';
 import { refundStageName } from '../../../src/after/record.ts';

@@ -5,7 +5,6 @@ import { type DocumentStore, maxOperations, type Patch, StoreAway } from '../doc
 import { formatVersion, readableDocuments } from '../documents/storedDocuments.ts';
 import { patience, writeUntilClear } from '../documents/writeUntilClear.ts';
 import { activeTrace } from '../tracing.ts';
-import type { Dispatched } from './outboxStore.ts';
 
 /**
  * An outbox message and its states:
@@ -160,7 +159,17 @@ export function dispatchPatch(
   }
 }
 
-/** Records what became of messages, many to a transaction. */
+/** A message and the decision after its send. */
+export interface Dispatched {
+  message: OutboxMessage;
+  decision: DispatchDecision;
+}
+
+/**
+ * Records what became of messages, many to a transaction, as long as nobody else has recorded something since they were read.
+ * Does not wait for a store that gives no clear answer, and does not reject for its sake. Returns for how many the answer was
+ * not clear: those that are still pending are sent again.
+ */
 export async function markDispatched(
   store: { documents: DocumentStore; clock: Clock },
   dispatched: readonly Dispatched[],

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type PayonceCosmos, payonceCosmos } from '../../../../test/support/payonceCosmos.ts';
 import { type VirtualClock, virtualClock } from '../../../../test/support/virtualClock.ts';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
-import { cosmosPoisonStore } from '../../src/workItems/cosmosWorkItems.ts';
+import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
 import { defineStage } from '../../src/workItems/workItem.ts';
 

@@ -134,10 +134,10 @@ export function redriveContract(subject: OutboxSubject): void {
       ['oldestPending', (outbox) => outbox.oldestPending()],
       ['count', (outbox) => outbox.count({})],
     ])('%s rejects with StoreAway', async (_, ask) => {
-      const { outbox, denied, clock, failReads } = await outboxWorld(subject);
+      const { outbox, denied, failReads } = await outboxWorld(subject);
       await failReads();
       await expect(ask(outbox)).rejects.toMatchObject({ name: 'StoreAway', reason: 'noAnswer' });
-      await expect(ask(denied.outbox({ clock }))).rejects.toMatchObject({
+      await expect(ask(denied.outbox({}))).rejects.toMatchObject({
         name: 'StoreAway',
         reason: 'accessDenied',
       });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { virtualClock } from '../../../test/support/virtualClock.ts';
-import { functionTimeoutMs, TimeIsUp, timeBudget } from '../src/stopping.ts';
+import { functionTimeoutMs, TimeIsUp, timeBudget } from '../src/timeBudget.ts';
 
 test('the time limit is the one in host.json', () => {
   const hostJson: unknown = JSON.parse(readFileSync(new URL('../../../host.json', import.meta.url), 'utf8'));

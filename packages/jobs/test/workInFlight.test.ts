@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { virtualClock } from '../../../test/support/virtualClock.ts';
-import { workInFlight } from '../src/stopping.ts';
+import { workInFlight } from '../src/workInFlight.ts';
 
 /** Work in flight on a virtual clock. `wait` waits for its end for at most `withinMs`. */
 function watched(withinMs: number) {
