@@ -127,7 +127,11 @@ test('the test of the guide compiles and passes', async () => {
   expect(code).toContain('startCosmos');
   const theirs = projectIn(project);
   theirs.write(new Map([['orders.test.ts', code]]));
-  expect(await theirs.complaints()).toBe('');
+  for (const options of [
+    { module: 'node20', moduleResolution: 'node16' },
+    { module: 'preserve', moduleResolution: 'bundler' },
+  ] as const)
+    expect(await theirs.complaints(options)).toBe('');
   expect(
     await theirs.run('node_modules/vitest/vitest.mjs', ['run', 'orders.test.ts'], { VITEST: '' }),
   ).toMatch(/1 passed/);
