@@ -379,7 +379,7 @@ export const guards: readonly Guard[] = [
     of: 'parseBatch',
     body: 'const { version: _, ...rest } = message as PaymentBatch; return original(rest);',
     tests: 'test/paying/executePayments.test.ts',
-    caughtBy: 'a message from a newer release is postponed unchanged',
+    caughtBy: 'a message from a newer release is sent again unchanged',
   },
   {
     name: 'fields of a newer release, kept with the payment',
@@ -669,13 +669,13 @@ export const guards: readonly Guard[] = [
     caughtBy: 'refunded in full: voided; in part: recorded as paid, with its refund',
   },
   {
-    name: 'an event for a claimed invoice is put off',
+    name: 'an event for a claimed invoice is retried',
     of: 'decideHint',
     body: `
       if (hint === 'reversed') return 'retrieve';
       return status === 'claimed' || payment.id === paymentId ? 'nothing' : 'retrieve';`,
     tests: 'test/after/paymentsOfOthers.test.ts',
-    caughtBy: 'an event that comes while the invoice is claimed is put off, not dropped',
+    caughtBy: 'an event that comes while the invoice is claimed is retried, not dropped',
   },
   {
     name: 'a second payment is recorded',

@@ -114,7 +114,7 @@ describe('it goes on after a try that has proved nothing', () => {
     expect((await world.consumer().pay(again)).settled.paid).toBe(1);
   });
 
-  test('its turn did not come, or it was put off for the rate limit: the claim goes stale, the attempt stays', async () => {
+  test('its turn did not come, or it was delayed by the rate limit: the claim goes stale, the attempt stays', async () => {
     for (const refuse of ['admission', 'turn'] as const) {
       const { batch, read } = await suspect();
       const { parts, policy } = world.consumer();

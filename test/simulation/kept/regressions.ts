@@ -18,7 +18,7 @@ export const regressions: readonly { name: string; found: string }[] = [
   {
     name: 'newer-dead-letter',
     found:
-      'a message of a newer release is a dead letter, comes back after that release has left, and is put off for ever',
+      'a message of a newer release is a dead letter, comes back after that release has left, and is sent again for ever',
   },
   {
     name: 'put-off-items-multiply',

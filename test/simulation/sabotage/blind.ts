@@ -61,5 +61,5 @@ export const outOfSight: Readonly<Record<string, string>> = {
   'effect check of a message of several work items':
     'its work items are then sent again alone, and those that share a message are harmless to do twice',
   'a failing work item, sent on so that it is not lost with the message':
-    'a stage without a lease fails here only because something is away, and then the item is put off',
+    'a stage without a lease fails here only because something is away, and then the item is retried',
 };

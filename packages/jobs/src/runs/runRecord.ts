@@ -9,7 +9,7 @@ import type { RunCounts } from './job.ts';
  *   running ──► completed | failed | cancelled
  *      └── no sign of life for too long: shown as abandoned
  *
- * A group of it: pending ──► running ──► completed | partial (time was up, or on hold)
+ * A group of it: pending ──► running ──► completed | partial (time was up, or paused)
  *                                            | skipped (held elsewhere) | lost (its lease) | failed
  *
  * A group that is pending or running when its run ends is skipped or failed; if it reports later, that report counts. A

@@ -116,7 +116,7 @@ export const endedProcesses = {
     };
   },
 
-  /** Virtual machines are frozen again and again while messages of a newer release are put off. */
+  /** Virtual machines are frozen again and again while messages of a newer release are sent again. */
   frozenMachines(random) {
     const instances = random.between(2, 3);
     return {
