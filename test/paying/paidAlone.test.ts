@@ -94,7 +94,7 @@ describe('it goes on after a try that has proved nothing', () => {
       { kind: 'transient', code: '503', message },
       attempt,
     ],
-    ['calls were held back, so none was made', { kind: 'heldBack', message, retryAfterMs: 1_000 }, attempt],
+    ['calls were blocked, so none was made', { kind: 'blocked', message, retryAfterMs: 1_000 }, attempt],
     ['no answer while the provider fails at everything', { kind: 'unknown', message, outage: true }, attempt],
     ['no answer: one attempt more', { kind: 'unknown', message }, attempt + 1],
   ])('%s', async (_, outcome, expected) => {

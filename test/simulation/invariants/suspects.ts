@@ -5,7 +5,7 @@
 import type { Machine } from '../engine/machine.ts';
 
 /** Outcomes that prove nothing: the provider has not said what becomes of the payment. */
-const provesNothing: ReadonlySet<string> = new Set(['unknown', 'transient', 'rateLimited', 'heldBack']);
+const provesNothing: ReadonlySet<string> = new Set(['unknown', 'transient', 'rateLimited', 'blocked']);
 
 export function createSuspects() {
   /** The machines that are calling for an invoice, or have died while they did. */
