@@ -26,7 +26,7 @@ import type { Clock } from '@payonce/leases/clock';
 import {
   type Change,
   type Countable,
-  contributionOf,
+  invoiceCountsOf,
   createDays,
   dayId,
   figureMoves,
@@ -192,7 +192,7 @@ export function figureRoom(maps: 1 | 2) {
 }
 
 function countsOf(invoice: Countable): { id: string; name: string }[] {
-  const { standing, days } = contributionOf(invoice);
+  const { standing, days } = invoiceCountsOf(invoice);
   const all = [
     [standingId, standing] as const,
     ...[...days].map(([day, counts]) => [dayId(day), counts] as const),

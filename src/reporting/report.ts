@@ -1,4 +1,4 @@
-import { type MovementKind, movementKinds } from '../invoice/figures/counters.ts';
+import { type ReportKind, reportKinds } from '../invoice/figures/counters.ts';
 import type { DayFigure } from '../invoice/store/invoiceStore.ts';
 
 /** Count, and sum of the amounts in minor units of the currency. */
@@ -7,7 +7,7 @@ export interface Total {
   amountMinor: number;
 }
 
-export type Totals = Record<MovementKind, Total>;
+export type Totals = Record<ReportKind, Total>;
 
 export interface DayTotals extends Totals {
   /** `YYYY-MM-DD`, UTC. */
@@ -61,12 +61,12 @@ function sorted(all: ReadonlyMap<string, Totals>): [string, Totals][] {
 export const reportColumns: readonly string[] = [
   'day',
   'currency',
-  ...movementKinds.flatMap((kind) => [`${kind}Count`, `${kind}Minor`]),
+  ...reportKinds.flatMap((kind) => [`${kind}Count`, `${kind}Minor`]),
   'feesIncluded',
 ];
 
 /** The same of one row. */
 export function reportRow({ day, currency, ...totals }: DayTotals): (string | number)[] {
-  const figures = movementKinds.flatMap((kind) => [totals[kind].count, totals[kind].amountMinor]);
+  const figures = reportKinds.flatMap((kind) => [totals[kind].count, totals[kind].amountMinor]);
   return [day, currency, ...figures, 'false'];
 }

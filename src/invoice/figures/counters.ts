@@ -92,8 +92,8 @@ export type Countable = Pick<Invoice, 'id' | 'currency' | 'amountMinor' | 'statu
 
 export type Counters = Map<string, number>;
 
-/** Counts that one invoice adds. */
-export interface Contribution {
+/** Counters to which one invoice adds. */
+export interface InvoiceCounts {
   /** To those of the shard, except for `due`. */
   standing: Counters;
   /** To those of each day (`YYYY-MM-DD`, UTC). */
@@ -115,19 +115,19 @@ export const countName = {
   refundedMinor: (currency: string) => `refundedMinor_${currency}`,
   openDisputes: (currency: string) => `openDisputes_${currency}`,
   openDisputesMinor: (currency: string) => `openDisputesMinor_${currency}`,
-  moved: (kind: Movement['kind'], currency: string) => `${kind}_${currency}`,
-  movedMinor: (kind: Movement['kind'], currency: string) => `${kind}Minor_${currency}`,
+  moved: (kind: ReportEntry['kind'], currency: string) => `${kind}_${currency}`,
+  movedMinor: (kind: ReportEntry['kind'], currency: string) => `${kind}Minor_${currency}`,
 } as const;
 
 /** Counts that an invoice adds to the figures as it is. Pure. */
-export function contributionOf(invoice: Countable): Contribution {
+export function invoiceCountsOf(invoice: Countable): InvoiceCounts {
   const { status, payment, reversals, currency } = invoice;
   const standing: Counters = new Map();
   const days = new Map<string, Counters>();
   add(standing, status, 1);
   if (payment?.id !== undefined) add(standing, countName.charges, 1);
   if (reversals !== undefined) addReversals(standing, reversals, currency);
-  for (const { kind, at, amountMinor, currency: its } of movementsOf(invoice)) {
+  for (const { kind, at, amountMinor, currency: its } of reportEntriesOf(invoice)) {
     const day = at.slice(0, 10);
     const counts = days.get(day) ?? new Map();
     days.set(day, counts);
@@ -173,22 +173,22 @@ export function addAll(to: Counters, counts: Iterable<readonly [string, number]>
 }
 
 /**
- * Kinds of sums in a report. `disputed` is every dispute that is open or lost, by the day on which it was opened;
+ * Kinds of entries in a report. `disputed` is every dispute that is open or lost, by the day on which it was opened;
  * `disputeLost` those of them that are lost.
  */
-export const movementKinds = ['paid', 'declined', 'refunded', 'disputed', 'disputeLost'] as const;
-export type MovementKind = (typeof movementKinds)[number];
+export const reportKinds = ['paid', 'declined', 'refunded', 'disputed', 'disputeLost'] as const;
+export type ReportKind = (typeof reportKinds)[number];
 
 /** An amount of one invoice, and when (ISO 8601, UTC) it moved, or was refused. */
-export interface Movement {
-  kind: MovementKind;
+export interface ReportEntry {
+  kind: ReportKind;
   at: string;
   amountMinor: number;
   currency: string;
 }
 
-/** All movements of an invoice as it is. Pure. */
-export function movementsOf({
+/** All report entries of an invoice as it is. Pure. */
+export function reportEntriesOf({
   status,
   amountMinor,
   currency,
@@ -196,12 +196,12 @@ export function movementsOf({
   declinedAt,
   reversals,
 }: Pick<Invoice, 'status' | 'amountMinor' | 'currency'> &
-  Partial<Pick<Invoice, 'payment' | 'declinedAt' | 'reversals'>>): Movement[] {
+  Partial<Pick<Invoice, 'payment' | 'declinedAt' | 'reversals'>>): ReportEntry[] {
   const part = (
-    kind: MovementKind,
+    kind: ReportKind,
     at: string,
     of: { amountMinor: number; currency?: string },
-  ): Movement => ({
+  ): ReportEntry => ({
     kind,
     at,
     amountMinor: of.amountMinor,
@@ -268,11 +268,11 @@ export function figureMoves(
   return [...ofStanding, ...ofDays];
 
   function count(invoice: Countable, times: 1 | -1): void {
-    const contribution = contributionOf(invoice);
+    const own = invoiceCountsOf(invoice);
     const map = invoice.archivedAt === undefined ? 'counts' : 'archived';
-    for (const [name, n] of contribution.standing) add(standing, `${map}.${name}`, n * times);
+    for (const [name, n] of own.standing) add(standing, `${map}.${name}`, n * times);
     if (isDueBefore(invoice, horizon)) add(standing, `${map}.${countName.due}`, times);
-    for (const [day, counts] of contribution.days) {
+    for (const [day, counts] of own.days) {
       const sum = days.get(day) ?? new Map();
       days.set(day, sum);
       for (const [name, n] of counts) add(sum, `${map}.${name}`, n * times);

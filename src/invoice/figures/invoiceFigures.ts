@@ -24,13 +24,13 @@ import {
   add,
   addAll,
   type Counters,
-  contributionOf,
+  invoiceCountsOf,
   countName,
   dayFiguresSchema,
   dayId,
   horizonAt,
   isDueBefore,
-  movementKinds,
+  reportKinds,
   newDay,
   newStanding,
   type StandingFigures,
@@ -144,7 +144,7 @@ function after(time: string): string {
   return new Date(Date.parse(time) + 1).toISOString();
 }
 
-/** Movements of each shard on each of these days (`YYYY-MM-DD`, both included). Documents that cannot be read are passed over. */
+/** Report entries of each shard on each of these days (`YYYY-MM-DD`, both included). Documents that cannot be read are passed over. */
 export async function readDays(
   reads: FigureReads,
   { from, to }: { from: string; to: string },
@@ -160,7 +160,7 @@ export async function readDays(
 }
 
 function figuresOf(day: string, counts: Readonly<Record<string, number>>): DayFigure[] {
-  return movementKinds.flatMap((kind) =>
+  return reportKinds.flatMap((kind) =>
     Object.entries(counts).flatMap(([name, count]) => {
       const currency = name.slice(kind.length + 1);
       if (count === 0 || name !== countName.moved(kind, currency)) return [];
@@ -256,10 +256,10 @@ export async function recountShard(
 
   function count(document: unknown): void {
     const invoice = complete(document, countableSchema);
-    const contribution = contributionOf(invoice);
-    addAll(standing, contribution.standing);
+    const own = invoiceCountsOf(invoice);
+    addAll(standing, own.standing);
     if (isDueBefore(invoice, before.horizon)) add(standing, countName.due, 1);
-    for (const [day, counts] of contribution.days) {
+    for (const [day, counts] of own.days) {
       const sum = moved.get(day) ?? new Map();
       moved.set(day, sum);
       addAll(sum, counts);

@@ -1,7 +1,7 @@
 import type { Fence } from '@payonce/jobs/claims';
 import type { Page, Patch } from '@payonce/jobs/documents';
 import type { OutboxMessage } from '@payonce/jobs/outbox';
-import type { MovementKind } from '../figures/counters.ts';
+import type { ReportKind } from '../figures/counters.ts';
 import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { CalledBefore, InvoiceChange, Standing, Starting, ToStart } from '../invoiceChange.ts';
 import type { InvoiceStatus } from '../invoiceStatus.ts';
@@ -292,7 +292,7 @@ export interface DayFigure {
   /** `YYYY-MM-DD`, UTC. */
   day: string;
   currency: string;
-  kind: MovementKind;
+  kind: ReportKind;
   count: number;
   amountMinor: number;
 }
