@@ -49,12 +49,12 @@ export function attentionOf(
   const nothingPaid =
     paused === null && backlog.oldestSeconds > tooLongDue && (pace.charges?.usedPerSecond ?? 0) === 0;
   const dueSince = new Date(now - backlog.oldestSeconds * 1000).toISOString();
-  const firstGivenUp = deadLetters.flatMap(({ at }) => at ?? []).toSorted()[0] ?? null;
+  const firstDeadLetter = deadLetters.flatMap(({ at }) => at ?? []).toSorted()[0] ?? null;
   const found: Record<Attention['code'], [count: number, since: string | null]> = {
     'nothing-paid': nothingPaid ? [backlog.waiting, dueSince] : [0, null],
     disputes: [openDisputes.reduce((sum, { count }) => sum + count, 0), null],
     'refunds-overdue': [overdueRefunds, null],
-    'dead-letters': [deadLetters.length, firstGivenUp],
+    'dead-letters': [deadLetters.length, firstDeadLetter],
     'outbox-parked': [outbox.parked, null],
     'invoices-parked': [invoices.parked, null],
     'invoices-declined': [invoices.declined, null],

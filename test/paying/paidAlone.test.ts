@@ -135,7 +135,7 @@ describe('it goes on after a try that has proved nothing', () => {
     }
   });
 
-  test('given back because the host stops: the message comes again, and it is paid as the same attempt', async () => {
+  test('returned because the host stops: the message comes again, and it is paid as the same attempt', async () => {
     const { batch, read } = await suspect();
     let looks = 0;
     // The permission goes after the start.

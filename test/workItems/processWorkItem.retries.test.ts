@@ -96,7 +96,7 @@ describe('a work item that cannot be done now', () => {
     expect(sent.length).toBeLessThan(60);
   });
 
-  test('is never given up: after 30 hours it is done', async () => {
+  test('is retried for ever: after 30 hours it is done', async () => {
     const { work, outside, sent, rung, world } = worker();
     outside.fault = new RetryLater('down');
     const since = new Date(world.clock.now() - 30 * 3_600_000).toISOString();

@@ -44,7 +44,7 @@ const ownLeaseMs = 15_000;
  * break and raise is finished by calling again. The caller writes the audit record.
  *
  * `signal` limits the look and the break (default: 20 s); the other requests have their own limits. A lock
- * that could not be given back at the end is counted in `telemetry` and runs out by itself, within 15 s on most stores.
+ * that could not be released at the end is counted in `telemetry` and runs out by itself, within 15 s on most stores.
  *
  * @throws RangeError if `actor` or `reason` is blank. Nothing has been done.
  * @throws LockStoreFailed or the store's error if an answer is lost. The lease may then be broken without a

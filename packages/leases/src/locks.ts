@@ -177,7 +177,7 @@ export interface Locks {
    * @throws LockTimeout if the lock stayed held, or the store out of reach, until the time ran out.
    * @throws LockStoreFailed, `permanent`, if no further try can succeed.
    * @throws LocksClosed if this process is shutting down.
-   * @throws the reason of `signal` if that aborts. A lease acquired by then is given back.
+   * @throws the reason of `signal` if that aborts. A lease acquired by then is released.
    */
   acquire(
     key: string,

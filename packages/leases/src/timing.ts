@@ -145,7 +145,7 @@ export function afterRenewal(
   return { kind: 'held', ...failed, renewAt: at.now + between(retryMinMs, retryMaxMs, timed.random) };
 }
 
-/** The loss of a tenure that is given up at `now`. */
+/** The loss of a tenure that ends at `now`. */
 export function timeOver(tenure: Tenure, now: number, requestInFlight = false): Loss {
   const late = Math.max(0, Math.round(now - tenure.trustedUntil));
   if (tenure.failures > 0) {

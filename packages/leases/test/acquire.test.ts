@@ -133,7 +133,7 @@ describe('tryAcquire', () => {
     expect(await acquiring).toEqual(new LockStoreFailed(`Cannot lock "${key}"`, new RequestTimedOut(5000)));
   });
 
-  test('a lease whose fence cannot be written is given back', async () => {
+  test('a lease whose fence cannot be written is released', async () => {
     const { locks, clock, network, memory } = virtualLocks();
     network.fault = (operation) =>
       operation === 'raise' ? { kind: 'status', status: 500 } : { kind: 'none' };

@@ -77,7 +77,7 @@ describe('force-release', () => {
     },
   );
 
-  test('still reports success if the lock cannot be given back, and counts it', async () => {
+  test('still reports success if the lock cannot be released, and counts it', async () => {
     const { network, telemetry, release } = await heldLock();
     network.fault = (operation) =>
       operation === 'release' ? { kind: 'status', status: 500 } : { kind: 'none' };

@@ -1,6 +1,6 @@
 /**
  * Starts of calls that were never made. A start that stands counts as a call, which may have charged: the invoice is tried
- * apart, looked up, and parked in the end. So a delivery gives back what it has not called, unless its process dies first or
+ * apart, looked up, and parked in the end. So a delivery returns what it has not called, unless its process dies first or
  * the store gives no answer.
  */
 import type { Operation, Patch } from '../../../packages/jobs/src/documents/documentStore.ts';

@@ -204,7 +204,7 @@ describe('one of several work items', () => {
     expect(sent).toEqual([{ message: bad, delayMs: 10_000 }]);
   });
 
-  test('that has been refused for a day goes on alone, to be given up', async () => {
+  test('that has been refused for a day goes on alone, to become poison', async () => {
     const { work, before, sent, world } = worker();
     const { items, id } = several(2);
     const since = new Date(world.clock.now() - longestRefusedMs).toISOString();

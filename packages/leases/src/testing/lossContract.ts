@@ -144,7 +144,7 @@ export function lossContract(world: ContractWorld): void {
 
   test('a call whose signal has aborted already is rejected', async () => {
     const { key } = await held();
-    const aborted = AbortSignal.abort(new Error('given up'));
+    const aborted = AbortSignal.abort(new Error('aborted'));
     await expect(store.renew(key, one, leaseMs, aborted)).rejects.toThrow(Error);
     await expect(store.acquire(freshKey(), two, leaseMs, aborted)).rejects.toThrow(Error);
   });

@@ -38,7 +38,7 @@ export async function connectMysql(
   }
 
   function destroy(): void {
-    ended.abort(new Error('the connection was given up'));
+    ended.abort(new Error('the connection was closed'));
     // Its own `destroy` waits for the server to close the connection too.
     socket()?.destroy();
   }

@@ -52,7 +52,7 @@ export async function connectPostgres(
   client.on('end', () => end(new Error('the connection has ended')));
 
   function destroy(): void {
-    end(new Error('the connection was given up'));
+    end(new Error('the connection was closed'));
     client.connection.stream.destroy();
   }
 
