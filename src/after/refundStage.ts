@@ -62,7 +62,7 @@ export function refundStage(parts: AfterParts): Stage {
       await recordProgress(parts, id, { ...payment, reversals: { refunds, disputes: [] } }, assertHeld);
       return { result: status, providerId };
 
-      /** The number of the key to send now, once it is stored; undefined if the refund is no longer to be made. */
+      /** Number of the idempotency key to send now, once it is stored; undefined if the refund is no longer to be made. */
       async function storedKey(): Promise<number | undefined> {
         const updated = await record(
           parts,

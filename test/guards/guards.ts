@@ -162,7 +162,7 @@ export const guards: readonly Guard[] = [
     caughtBy: 'a message that has waited is as late as the renewal of its lock says',
   },
   {
-    name: 'age of a key where the clock of who claims is ahead: the time of the message',
+    name: 'age of a key where the clock of who claims is fast: the time of the message',
     of: 'datedByMessage',
     body: 'return batch;',
     tests: 'test/paying/paymentBatch.test.ts',

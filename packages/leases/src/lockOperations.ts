@@ -33,7 +33,7 @@ export type ForceReleaseOutcome =
   /** The store cannot take a lock away. The lease ends when its holder stops renewing it. */
   | { kind: 'unsupported' };
 
-/** Length of the lease that is taken meanwhile, in milliseconds: enough time to raise the fence. */
+/** Length of the lease that is acquired meanwhile, in milliseconds: enough time to raise the fence. */
 const ownLeaseMs = 15_000;
 
 /**
@@ -96,7 +96,7 @@ const looks = 10;
 const lookAgainMs = 200;
 
 /**
- * The fence of someone who took the lock right after it was broken, as waiters do. It is written a moment after the lease
+ * The fence of someone who acquired the lock right after it was broken, as waiters do. It is written a moment after the lease
  * is taken; undefined if none comes, as from a holder without a fence.
  */
 async function fenceAfter(

@@ -4,7 +4,7 @@ import type { Refusal, StoreTraits } from './lockStore.ts';
 
 /** The times of a lease, in milliseconds. */
 export interface LeaseTiming {
-  /** Time for which the store keeps a lease without a renewal. */
+  /** Time for which the store grants a lease without a renewal. */
   leaseMs: number;
   /**
    * Time by which the holder stops trusting it sooner than the store, for clock drift and side effects in flight.

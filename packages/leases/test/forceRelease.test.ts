@@ -85,7 +85,7 @@ describe('force-release', () => {
     expect(telemetry.values(partMetric.leaseReleaseFailed)).toEqual([1]);
   });
 
-  test('succeeds if a waiter takes the lock as soon as it is broken', async () => {
+  test('succeeds if a waiter acquires the lock as soon as it is broken', async () => {
     const { lease, memory, network, release } = await heldLock();
     const { signal } = new AbortController();
     let looks = 0;

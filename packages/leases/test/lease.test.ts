@@ -172,7 +172,7 @@ describe('it is lost', () => {
     expect(calls).toEqual([]);
   });
 
-  test('expired: a wall clock that is set back meanwhile lengthens nothing', async () => {
+  test('expired: a wall clock that steps back meanwhile lengthens nothing', async () => {
     const wall = { behindMs: 0 };
     const { lease, clock, calls } = await hold(wall);
     wall.behindMs = 7_200_000;

@@ -82,7 +82,7 @@ export function createStartChecks(report: Report, invoice: (id: string) => Invoi
       }
     },
 
-    /** An instance whose clock is ahead takes a claim over while its calls are still to be made. */
+    /** An instance with a fast clock makes a claim again while its calls are still to be made. */
     wrote({ id, claim }: InvoiceDocument, before: InvoiceDocument | undefined): void {
       const was = before?.claim;
       const isTaken = was?.phase === 'calling' && claim !== undefined && claim.batchId !== was.batchId;

@@ -1,5 +1,5 @@
 /**
- * Invoices whose calls have ended without a word, because their process died: perhaps paying them ends it. They are under
+ * Invoices whose calls have no outcome, because their process died: perhaps paying them crashes it. They are under
  * suspicion until a call gets a definite answer.
  */
 import type { Machine } from '../engine/machine.ts';

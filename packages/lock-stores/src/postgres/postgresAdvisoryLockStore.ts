@@ -15,7 +15,7 @@ export type { PostgresConnection };
 export interface PostgresAdvisoryLockOptions {
   /** The table of the records, `payonce_advisory_locks` unless told. It is created on first use if it is missing. */
   table?: string;
-  /** Most connections beside those that keep leases, 4 unless told. */
+  /** Most connections beside those of leases, 4 unless told. */
   connections?: number;
 }
 

@@ -81,7 +81,7 @@ test('a holder that has lost its session without noticing cannot move the fence'
 describe('the SDK renews a session by itself', () => {
   const outlasts = short.lockDurationMs + 1_500;
 
-  test('so with its defaults a holder that hangs keeps the lock', async () => {
+  test('so with its defaults a holder that hangs still has the lock', async () => {
     const key = randomUUID();
     await openClient().acceptSession(short.queue, key);
     await systemClock.sleep(outlasts);

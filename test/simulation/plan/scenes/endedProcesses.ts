@@ -90,7 +90,7 @@ export const endedProcesses = {
     };
   },
 
-  /** Each call ends the process that makes it, for as long as attempts are left; then the provider fails a while. */
+  /** Each call crashes the process that makes it, for as long as attempts are left; then the provider fails a while. */
   endsTheProcess(random) {
     return {
       instances: random.between(1, 3),
