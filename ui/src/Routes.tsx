@@ -11,6 +11,7 @@ import { Report } from './pages/Report.tsx';
 import { Runbook } from './pages/Runbook.tsx';
 import { RunPage } from './pages/RunPage.tsx';
 import { Runs } from './pages/Runs.tsx';
+import { Search } from './pages/Search.tsx';
 import { ErrorPage } from './parts/ErrorPage.tsx';
 
 /** A part of a path; one that nobody could have encoded stays as it is, and leads nowhere. */
@@ -39,6 +40,8 @@ function View({ place }: { place: Place }) {
       return <Overview />;
     case 'invoices':
       return id === undefined ? <Invoices place={place} /> : <InvoicePage key={id} id={id} />;
+    case 'search':
+      return <Search place={place} />;
     case 'import':
       return <Import />;
     case 'runs':

@@ -5,6 +5,8 @@ import {
   invoiceDetailAnswer,
   invoicesAnswer,
   refundAnswer,
+  searchAnswer,
+  totalsAnswer,
 } from '../../../src/ops/answers/invoiceAnswers.ts';
 import { leasesAnswer, releasedAnswer } from '../../../src/ops/answers/leaseAnswers.ts';
 import {
@@ -48,6 +50,8 @@ export const api = {
   resume: (reason?: string) => call(z.unknown(), 'resume', post(reason === undefined ? {} : { reason })),
 
   invoices: (query: Query) => call(invoicesAnswer, withQuery('invoices', query)),
+  totals: (query: Query) => call(totalsAnswer, withQuery('totals', query)),
+  search: (text: string) => call(searchAnswer, withQuery('search', { text })),
   invoice: (id: string) => call(invoiceDetailAnswer, one('invoices', id)),
   importRows: (text: { content: string; type: string }) =>
     call(importAnswer, 'invoices', { method: 'POST', text }),

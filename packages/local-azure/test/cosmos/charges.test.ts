@@ -49,7 +49,13 @@ test('an element of an array is found by its beginning, as long as the policy co
 
 async function filled(indexingPolicy?: IndexingPolicy): Promise<Container> {
   const container = await newContainer(cosmos, indexingPolicy === undefined ? {} : { indexingPolicy });
-  const items = Array.from({ length: count }, (_, n) => ({ id: `${n}`, pk: 'p', n, text: `item ${n}`, words: ['all', `word ${n}`] }));
+  const items = Array.from({ length: count }, (_, n) => ({
+    id: `${n}`,
+    pk: 'p',
+    n,
+    text: `item ${n}`,
+    words: ['all', `word ${n}`],
+  }));
   for (let from = 0; from < count; from += 100) {
     const some = items.slice(from, from + 100);
     await container.items.batch(

@@ -14,12 +14,12 @@ export type FilterFacts = {
   several: Set<string>;
   range: Set<string>;
   pinned: Map<string, number>;
-  /** Set if the items are looked up by the elements of an array. */
-  byElements: boolean;
+  /** Conditions as SQL that look the items up by the elements of an array. */
+  lookups: string[];
 };
 
 export function noFacts(): FilterFacts {
-  return { equal: new Set(), several: new Set(), range: new Set(), pinned: new Map(), byElements: false };
+  return { equal: new Set(), several: new Set(), range: new Set(), pinned: new Map(), lookups: [] };
 }
 
 /**
@@ -41,14 +41,8 @@ export function compileFilter(
     return `(${sides.join(isAnd ? ' AND ' : ' OR ')})`;
   }
   const compiled = (part: Expression) => compileExpression(part, scope, to);
-  const whole = () => as('boolean', compiled(condition));
-  if (condition.kind === 'exists') {
-    const found = someElement(condition.query, compiled, to);
-    if (found === undefined) return whole();
-    facts.byElements = true;
-    return `(${found} AND ${whole()})`;
-  }
-  return ofStored(condition, compiled, facts) ?? whole();
+  if (condition.kind === 'exists') facts.lookups.push(...someElement(condition.query, compiled, to));
+  return ofStored(condition, compiled, facts) ?? as('boolean', compiled(condition));
 }
 
 /** The items of which an element begins with a text, for `EXISTS (SELECT … FROM e IN c.array WHERE STARTSWITH(e, text))`. */
@@ -56,18 +50,18 @@ function someElement(
   { sources, where }: Query,
   compiled: (part: Expression) => TypedSql,
   to: Compilation,
-): string | undefined {
+): string[] {
   const [source, ...others] = sources;
-  if (source?.kind !== 'elements' || source.of.kind === 'subquery' || others.length > 0) return undefined;
-  if (where?.kind !== 'call' || where.name.toUpperCase() !== 'STARTSWITH') return undefined;
+  if (source?.kind !== 'elements' || source.of.kind === 'subquery' || others.length > 0) return [];
+  if (where?.kind !== 'call' || where.name.toUpperCase() !== 'STARTSWITH') return [];
   const [element, prefix, ...more] = where.args;
-  if (element?.kind !== 'name' || element.name !== source.alias || more.length > 0) return undefined;
-  if (prefix?.kind !== 'literal' && prefix?.kind !== 'parameter') return undefined;
+  if (element?.kind !== 'name' || element.name !== source.alias || more.length > 0) return [];
+  if (prefix?.kind !== 'literal' && prefix?.kind !== 'parameter') return [];
   const [array, text] = [compiled(source.of), compiled(prefix)];
-  if (!isStored(array) || !isPlain(text) || text.kind !== 'string') return undefined;
+  if (!isStored(array) || !isPlain(text) || text.kind !== 'string') return [];
   const elements = to.elementsAt(array.location.path);
-  if (elements === undefined) return undefined;
-  return `r.rid IN (SELECT rid FROM ${elements} WHERE ${withPrefix('value', text.sql)})`;
+  if (elements === undefined) return [];
+  return [`r.rid IN (SELECT rid FROM ${elements} WHERE ${withPrefix('value', text.sql)})`];
 }
 
 /** The indexable form of a condition, if it tests a stored property against values of known types. */
