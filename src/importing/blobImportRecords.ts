@@ -9,7 +9,7 @@ import type { Clock } from '@payonce/leases/clock';
 import { z } from 'zod';
 import { blobStatus, inTime } from '../platform/blobRequests.ts';
 import type { Rejection } from './checkInvoice.ts';
-import type { ImportRecord, ImportRecords, ImportView } from './importRecords.ts';
+import type { ImportedFile, ImportRecord, ImportRecords, ImportView } from './importRecords.ts';
 
 /** Milliseconds without a write of an import after which its process is taken for dead. Azure ends a request after 230 s. */
 const silentMs = 300_000;
@@ -17,13 +17,34 @@ const silentMs = 300_000;
 const pageBytes = 524_288;
 
 const newLine = 10;
-const rejectionSchema = z.object({ index: z.number(), field: z.string(), error: z.string() });
+const rejectionSchema = z.object({
+  index: z.number(),
+  field: z.string(),
+  error: z.string(),
+  row: z.unknown().optional(),
+});
 
 const metadataSchema = z.object({
   status: z.enum(['running', 'completed', 'stopped']),
   created: z.coerce.number(),
   duplicates: z.coerce.number(),
   rejected: z.coerce.number(),
+  /** JSON, percent-encoded, because metadata travels in headers. */
+  sums: z.string().transform(decoded).pipe(z.record(z.string(), z.number())).default({}),
+  file: z
+    .string()
+    .transform(decoded)
+    .pipe(
+      z.object({
+        fileName: z.string(),
+        rows: z.number(),
+        columns: z.array(z.string()),
+        separator: z.string(),
+      }),
+    )
+    .exactOptional(),
+  /** Parts of the file that are recorded. */
+  parts: z.coerce.number().default(0),
   by: z.string().transform(decodeURIComponent),
   startedat: z.string(),
   updatedat: z.string(),
@@ -39,6 +60,23 @@ export function blobImportRecords(container: ContainerClient, clock: Clock): Imp
       const importId = newImportId(clock.now());
       const blob = container.getAppendBlobClient(blobNameOf(importId) ?? importId);
       return recordIn(blob, { importId, by, clock });
+    },
+
+    async beginFile(by, file) {
+      const importId = newImportId(clock.now());
+      const at = new Date(clock.now()).toISOString();
+      const begun = { status: 'running', created: 0, duplicates: 0, rejected: 0, sums: {} } as const;
+      const metadata = metadataOf({ ...begun, by, startedAt: at, updatedAt: at, file, parts: 0 });
+      await container.getAppendBlobClient(blobNameOf(importId) ?? importId).create({ metadata, ...inTime() });
+      return importId;
+    },
+
+    async part(importId, part) {
+      const found = await lookFor(importId);
+      const { data: before } = metadataSchema.safeParse(found?.metadata);
+      if (found === undefined || before?.file === undefined) return undefined;
+      if (part !== before.parts) return part < before.parts ? 'repeated' : 'notNext';
+      return partOf({ ...found, importId, before: { ...before, file: before.file } }, clock);
     },
 
     find: async (importId) => viewOf(importId, (await lookFor(importId))?.metadata, clock),
@@ -108,28 +146,103 @@ function recordIn(
   return {
     importId,
     async write(progress, rejections) {
-      const { status, created, duplicates, rejected } = progress;
-      const metadata = {
-        status,
-        created: `${created}`,
-        duplicates: `${duplicates}`,
-        rejected: `${rejected}`,
-        // Metadata travels in headers.
-        by: encodeURIComponent(by.toWellFormed()),
-        startedat: startedAt,
-        updatedat: new Date(clock.now()).toISOString(),
-      };
+      const metadata = metadataOf({
+        ...progress,
+        by,
+        startedAt,
+        updatedAt: new Date(clock.now()).toISOString(),
+      });
       const isFirst = !isThere;
       if (isFirst) await blob.create({ metadata, ...inTime() });
       isThere = true;
-      if (rejections.length > 0) {
-        const lines = Buffer.from(rejections.map((rejection) => `${JSON.stringify(rejection)}\n`).join(''));
-        await append(blob, lines, size);
-        size += lines.length;
-      }
+      size = await appendLines(blob, rejections, size);
       if (!isFirst) await blob.setMetadata(metadata, inTime());
     },
   };
+}
+
+type PartFound = {
+  importId: string;
+  blob: AppendBlobClient;
+  etag?: string;
+  contentLength?: number;
+  before: z.infer<typeof metadataSchema> & { file: ImportedFile };
+};
+
+/** The record of a part, which is written once, when it ends. @throws if another try of the part was faster */
+function partOf({ importId, blob, etag, contentLength = 0, before }: PartFound, clock: Clock): ImportRecord {
+  const rejections: Rejection[] = [];
+  return {
+    importId,
+    async write(progress, more) {
+      rejections.push(...more);
+      if (progress.status === 'running') return;
+      const created = before.created + progress.created;
+      const duplicates = before.duplicates + progress.duplicates;
+      const rejected = before.rejected + progress.rejected;
+      const isWhole = created + duplicates + rejected >= before.file.rows;
+      const sums: Record<string, number> = { ...before.sums };
+      for (const [currency, sum] of Object.entries(progress.sums))
+        sums[currency] = (sums[currency] ?? 0) + sum;
+      const metadata = metadataOf({
+        ...before,
+        status: progress.status === 'stopped' ? 'stopped' : isWhole ? 'completed' : 'running',
+        created,
+        duplicates,
+        rejected,
+        sums,
+        parts: before.parts + 1,
+        startedAt: before.startedat,
+        updatedAt: new Date(clock.now()).toISOString(),
+      });
+      await appendLines(blob, rejections, contentLength);
+      // Rejections have moved the ETag; those of another try would be behind other bytes.
+      const conditions = rejections.length > 0 || etag === undefined ? {} : { conditions: { ifMatch: etag } };
+      await blob.setMetadata(metadata, { ...conditions, ...inTime() });
+    },
+  };
+}
+
+/** Adds rejections as lines, and gives the size with them. */
+async function appendLines(
+  blob: AppendBlobClient,
+  rejections: readonly Rejection[],
+  size: number,
+): Promise<number> {
+  if (rejections.length === 0) return size;
+  const lines = Buffer.from(rejections.map((rejection) => `${JSON.stringify(rejection)}\n`).join(''));
+  await append(blob, lines, size);
+  return size + lines.length;
+}
+
+function metadataOf({
+  status,
+  created,
+  duplicates,
+  rejected,
+  sums,
+  by,
+  startedAt,
+  updatedAt,
+  file,
+  parts,
+}: Omit<ImportView, 'importId' | 'status'> & { status: string; parts?: number }): Record<string, string> {
+  return {
+    status,
+    created: `${created}`,
+    duplicates: `${duplicates}`,
+    rejected: `${rejected}`,
+    sums: encodeURIComponent(JSON.stringify(sums)),
+    by: encodeURIComponent(by.toWellFormed()),
+    startedat: startedAt,
+    updatedat: updatedAt,
+    ...(file === undefined ? {} : { file: encodeURIComponent(JSON.stringify(file).toWellFormed()) }),
+    ...(parts === undefined ? {} : { parts: `${parts}` }),
+  };
+}
+
+function decoded(text: string): unknown {
+  return JSON.parse(decodeURIComponent(text));
 }
 
 /** Appends once, though a request whose answer was lost is sent again: the second one finds its bytes there. */
@@ -146,7 +259,7 @@ async function append(blob: AppendBlobClient, bytes: Buffer, size: number): Prom
 function viewOf(importId: string, metadata: unknown, clock: Clock): ImportView | undefined {
   const { data } = metadataSchema.safeParse(metadata);
   if (data === undefined) return undefined;
-  const { startedat: startedAt, updatedat: updatedAt, status, ...rest } = data;
+  const { startedat: startedAt, updatedat: updatedAt, status, parts: _, ...rest } = data;
   const isSilent = clock.now() - Date.parse(updatedAt) > silentMs;
   const seen = status === 'running' && isSilent ? 'interrupted' : status;
   return { importId, status: seen, ...rest, startedAt, updatedAt };

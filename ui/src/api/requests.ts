@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { auditAnswer, reportAnswer } from '../../../src/ops/answers/figureAnswers.ts';
-import { importAnswer, rejectedAnswer } from '../../../src/ops/answers/importAnswers.ts';
+import {
+  fileBegunAnswer,
+  importAnswer,
+  importsAnswer,
+  importViewAnswer,
+  rejectedAnswer,
+} from '../../../src/ops/answers/importAnswers.ts';
 import {
   invoiceDetailAnswer,
   invoicesAnswer,
@@ -53,8 +59,12 @@ export const api = {
   totals: (query: Query) => call(totalsAnswer, withQuery('totals', query)),
   search: (text: string) => call(searchAnswer, withQuery('search', { text })),
   invoice: (id: string) => call(invoiceDetailAnswer, one('invoices', id)),
-  importRows: (text: { content: string; type: string }) =>
-    call(importAnswer, 'invoices', { method: 'POST', text }),
+  beginImport: (body: { fileName: string; rows: number; columns: readonly string[]; separator: string }) =>
+    call(fileBegunAnswer, 'imports', post(body)),
+  importRows: (text: { content: string; type: string }, query: Query) =>
+    call(importAnswer, withQuery('invoices', query), { method: 'POST', text }),
+  imports: (query: Query) => call(importsAnswer, withQuery('imports', query)),
+  import: (id: string) => call(importViewAnswer, one('imports', id)),
   rejected: (importId: string, query: Query) =>
     call(rejectedAnswer, withQuery(`${one('imports', importId)}/rejected`, query)),
   retry: (id: string, body: { reason?: string; notCharged?: true; paymentMethod?: string }) =>
