@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Azurite, startAzurite } from './azurite.ts';
 import { type Cosmos, startCosmos } from './cosmos/index.ts';
+import { orTaken } from './failure.ts';
 import { type ServiceBus, startServiceBus } from './serviceBus/index.ts';
 
 export interface ServicesOptions {
@@ -11,11 +12,6 @@ export interface ServicesOptions {
   partitions: number;
   /** Queues, in the format of the official emulator's Config.json. */
   serviceBusConfig?: string | URL | undefined;
-}
-
-/** A port that an option names is taken. The message names both. */
-export class PortTaken extends Error {
-  override readonly name = 'PortTaken';
 }
 
 /** The three services on which Functions apps are built, running. */
@@ -81,15 +77,4 @@ export async function startServices({
     },
     stop: () => running.disposeAsync(),
   };
-}
-
-/** Waits for what starts on a port. @throws {PortTaken} naming the option that chooses the port */
-export async function orTaken<T>(option: string, port: number, starting: Promise<T>): Promise<T> {
-  try {
-    return await starting;
-  } catch (cause) {
-    const taken = /EADDRINUSE.*?:(\d+)/s.exec(cause instanceof Error ? cause.message : '');
-    if (taken === null) throw cause;
-    throw new PortTaken(`port ${taken[1] ?? port} is taken: choose another with ${option}`, { cause });
-  }
 }

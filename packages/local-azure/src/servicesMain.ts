@@ -2,10 +2,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
+import { exitFor } from './failure.ts';
 import { onStopAsked } from './onStopAsked.ts';
 import { portArgument } from './portArgument.ts';
-import { ConfigError } from './serviceBus/config.ts';
-import { PortTaken, type Services, startServices } from './services.ts';
+import { type Services, startServices } from './services.ts';
 import { wholeNumberArgument } from './wholeNumberArgument.ts';
 
 const usage = `local-azure [services] [options]
@@ -35,7 +35,7 @@ const { values } = parseArgs({
 });
 
 if (values.help) console.log(usage);
-else await run().catch(fail);
+else await run().catch(exitFor);
 
 async function run(): Promise<void> {
   const partitions = values['cosmos-partitions'];
@@ -67,9 +67,4 @@ async function stop(services: Services, reason?: string): Promise<void> {
   if (reason !== undefined) console.error(`${reason}: stopping the others`);
   await services.stop();
   process.exit(reason === undefined ? 0 : 1);
-}
-
-function fail(error: unknown): never {
-  console.error(error instanceof PortTaken || error instanceof ConfigError ? error.message : error);
-  process.exit(1);
 }

@@ -29,6 +29,16 @@ test('an entry point that throws: the host prints the error and exits with 1', a
   expect(output).toMatch(/these settings are wrong: STRIPE_SECRET_KEY is missing, SHARDS is not a number/);
 });
 
+test('a port that is taken is named with its option', async () => {
+  const app = fixture('commonJsApp');
+  await using host = await startHostProcess({ app, env: {} });
+  const { port } = new URL(host.address);
+  expect(await runFailingHost({ app, env: {}, args: ['--port', port] })).toEqual({
+    code: 1,
+    output: `port ${port} is taken: choose another with --port`,
+  });
+});
+
 test('with --stay-up the host runs without a function, as in Azure: 404 everywhere, the reason in the log', async () => {
   await using host = await startHostProcess({ app: fixture('brokenApp'), env: {}, args: ['--stay-up'] });
   const read = (path: string) => fetch(`${host.address}/${path}`);
