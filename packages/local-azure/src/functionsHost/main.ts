@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { exitFor, orTaken } from '../failure.ts';
 import { onStopAsked } from '../onStopAsked.ts';
@@ -8,6 +9,7 @@ import { version } from '../version.ts';
 import { HostStartError } from './hostStartError.ts';
 import { parseEnvFile, readLocalSettings, type Settings } from './settings.ts';
 import { type FunctionsHost, startFunctionsHost } from './startFunctionsHost.ts';
+import { watch } from './watch.ts';
 
 const usage = `local-azure host [options]
   --port P               HTTP port on 127.0.0.1; 0 for any free one (default 7071)
@@ -19,6 +21,7 @@ const usage = `local-azure host [options]
   --stay-up              if the app cannot be loaded, run without a function, as in Azure
   --skip-unsupported     leave out functions that need what this host lacks; else it does not start
   --inspect P            let a debugger attach to the app on this port; 0 for any free one
+  --watch                start anew whenever a file of the app changes
   --version              print the version
 `;
 
@@ -33,6 +36,7 @@ async function main(): Promise<void> {
       'stay-up': { type: 'boolean', default: false },
       'skip-unsupported': { type: 'boolean', default: false },
       inspect: { type: 'string' },
+      watch: { type: 'boolean', default: false },
       version: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -40,6 +44,11 @@ async function main(): Promise<void> {
   });
   if (values.help) return console.log(usage);
   if (values.version) return console.log(version());
+
+  if (values.watch) {
+    const args = process.argv.slice(2).filter((argument) => argument !== '--watch');
+    return watch(values.app, fileURLToPath(import.meta.url), args);
+  }
 
   const port = portArgument('--port', values.port);
   const starting = startFunctionsHost({

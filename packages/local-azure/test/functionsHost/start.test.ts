@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { runFailingHost, startHostProcess } from '../../../../test/support/functionsHostProcess.ts';
+import { removeFolder } from '../../../../test/support/removeFolder.ts';
 import { noSignals } from '../../../../test/support/signals.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -56,7 +58,7 @@ test('names everything unsupported at once', async () => {
   const { code, output } = await runFailingHost({ app: fixture('unsupportedApp'), env });
   expect(code).toBe(1);
   expect(output.split('\n').filter((line) => line !== '')).toEqual([
-    'function onBlob: the trigger type blobTrigger is not supported',
+    'function onBlob: blobTrigger: the source "EventGrid" is not supported',
     'function onTopic: serviceBusTrigger: only queues are supported, not topics',
     'function writesToBlob: the output binding type blob is not supported',
     'function writesToTopic: serviceBus: only queues are supported, not topics',
@@ -80,7 +82,9 @@ test('with --skip-unsupported it runs without them, but a setting that is missin
   };
   await using host = await startHostProcess({ app, env, args });
   expect((await fetch(`${host.address}/api/fine`)).status).toBe(200);
-  await host.line(/ warn .*function onBlob is left out: the trigger type blobTrigger is not supported/);
+  await host.line(
+    / warn .*function onBlob is left out: blobTrigger: the source "EventGrid" is not supported/,
+  );
   const listed = (await (await fetch(`${host.address}/admin/functions`)).json()) as { name: string }[];
   expect(listed.map(({ name }) => name)).toEqual(['unset', 'fine']);
 });
@@ -120,3 +124,20 @@ test('--inspect: a debugger can attach to the process of the app', async () => {
   const targets = (await (await fetch(`http://${address}/json/list`)).json()) as { title: string }[];
   expect(targets.map(({ title }) => title)).toEqual([expect.stringContaining('worker')]);
 });
+
+test('--watch: the host starts anew when a file of the app changes, also after one that cannot be loaded', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'watched-'));
+  onTestFinished(() => removeFolder(folder));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
+  cpSync(fixture('commonJsApp'), folder, { recursive: true });
+  const main = join(folder, 'index.js');
+  const code = readFileSync(main, 'utf8');
+  await using host = await startHostProcess({ app: folder, env: {}, args: ['--watch'] });
+  writeFileSync(main, 'throw new Error("not finished");');
+  await host.line(/not finished/);
+  const printed = host.lines.length;
+  writeFileSync(main, code.replace('from CommonJS', 'from the change'));
+  await expect.poll(() => host.lines.slice(printed), { timeout: 20_000 }).toContain('ready');
+  const address = host.lines.findLast((line) => / on http:/.test(line))?.split(' on ')[1];
+  expect(await (await fetch(`${address}/api/hello`)).text()).toBe('from the change');
+}, 40_000);
