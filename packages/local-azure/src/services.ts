@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type Azurite, startAzurite } from './azurite.ts';
+import type { Certificate } from './certificate.ts';
 import { type Cosmos, startCosmos } from './cosmos/index.ts';
 import { orTaken } from './failure.ts';
 import { type ServiceBus, startServiceBus } from './serviceBus/index.ts';
@@ -12,6 +13,8 @@ export interface ServicesOptions {
   partitions: number;
   /** Queues, in the format of the official emulator's Config.json. */
   serviceBusConfig?: string | URL | undefined;
+  /** All speak TLS with this certificate. Absent: none does. */
+  tls?: Certificate | undefined;
 }
 
 /** The three services on which Functions apps are built, running. */
@@ -35,6 +38,7 @@ export async function startServices({
   ports,
   partitions,
   serviceBusConfig,
+  tls,
 }: ServicesOptions): Promise<Services> {
   await using starting = new AsyncDisposableStack();
   const folder = (name: string) => (data === undefined ? {} : { data: join(data, name) });
@@ -42,7 +46,7 @@ export async function startServices({
     await orTaken(
       '--cosmos-port',
       ports.cosmos,
-      startCosmos({ ...folder('cosmos'), port: ports.cosmos, partitions }),
+      startCosmos({ ...folder('cosmos'), port: ports.cosmos, partitions, tls }),
     ),
   );
   const serviceBus = starting.use(
@@ -53,6 +57,7 @@ export async function startServices({
         ...folder('service-bus'),
         port: ports.serviceBus,
         httpPort: ports.serviceBusHttp,
+        tls,
         ...(serviceBusConfig === undefined ? {} : { config: serviceBusConfig }),
       }),
     ),
@@ -61,7 +66,7 @@ export async function startServices({
     await orTaken(
       '--azurite-port (it takes three ports)',
       ports.azurite,
-      startAzurite({ ...folder('azurite'), port: ports.azurite }),
+      startAzurite({ ...folder('azurite'), port: ports.azurite, tls }),
     ),
   );
   const running = starting.move();
@@ -74,6 +79,7 @@ export async function startServices({
       Cosmos: cosmos.connectionString,
       ServiceBus: serviceBus.connectionString,
       SERVICE_BUS_LOCAL: serviceBus.localAddress,
+      ...(tls === undefined ? {} : { NODE_EXTRA_CA_CERTS: tls.certFile }),
     },
     stop: () => running.disposeAsync(),
   };

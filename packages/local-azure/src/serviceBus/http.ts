@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
+import type { Certificate } from '../certificate.ts';
 import type { Consumers } from './amqp/consumers.ts';
 import type { Broker } from './broker/broker.ts';
 import type { Queue } from './broker/queue.ts';
@@ -20,13 +22,18 @@ interface Parts {
 }
 
 /** Serves `/_local/stats` and `/_local/faults`. */
-export async function serveHttp(parts: Parts, port: number): Promise<LocalHttp> {
-  const server = createServer((request, response) => {
+export async function serveHttp(
+  parts: Parts,
+  port: number,
+  tls: Certificate | undefined,
+): Promise<LocalHttp> {
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
     answer(parts, request).then(
       ({ status, body }) => send(response, status, body),
       (error: unknown) => send(response, 500, { error: String(error) }),
     );
-  });
+  };
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', resolve);

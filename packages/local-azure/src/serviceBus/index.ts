@@ -1,3 +1,4 @@
+import type { Certificate } from '../certificate.ts';
 import { Consumers } from './amqp/consumers.ts';
 import { listen } from './amqp/server.ts';
 import { Broker } from './broker/broker.ts';
@@ -20,6 +21,8 @@ export interface ServiceBusOptions {
   /** Further queues: their properties, named as in Config.json, by name. */
   queues?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   clock?: BrokerClock;
+  /** Speaks TLS with this certificate on both ports. Default: neither does. */
+  tls?: Certificate | undefined;
 }
 
 export interface ServiceBus extends AsyncDisposable {
@@ -39,7 +42,7 @@ const key = { name: 'RootManageSharedAccessKey', value: 'SAS_KEY_VALUE' };
  * @throws {ConfigError} naming each invalid or unsupported field of the configuration
  */
 export async function startServiceBus(options: ServiceBusOptions = {}): Promise<ServiceBus> {
-  const { port = 0, httpPort = 0, data, clock = systemBrokerClock } = options;
+  const { port = 0, httpPort = 0, data, clock = systemBrokerClock, tls } = options;
   const configs = readConfig(options.config, options.queues);
   // If a later part cannot start (a port is taken, say), the parts already running stop in reverse order.
   await using starting = new AsyncDisposableStack();
@@ -50,20 +53,22 @@ export async function startServiceBus(options: ServiceBusOptions = {}): Promise<
   for (const queue of broker.all()) storage?.load(queue, clock.now());
   const faults = new Faults();
   const consumers = new Consumers(broker);
-  const amqp = await listen({ broker, faults, key, consumers }, port);
+  const amqp = await listen({ broker, faults, key, consumers }, port, tls);
   starting.defer(() => amqp.stop());
   const http = await serveHttp(
     { broker, faults, consumers, dropConnections: () => amqp.dropConnections() },
     httpPort,
+    tls,
   );
   starting.defer(() => http.stop());
 
+  const host = tls === undefined ? '127.0.0.1' : 'localhost';
   const running = starting.move();
   let stopped: Promise<void> | undefined;
   const stop = () => (stopped ??= running.disposeAsync());
   return {
-    connectionString: `Endpoint=sb://127.0.0.1:${amqp.port};SharedAccessKeyName=${key.name};SharedAccessKey=${key.value};UseDevelopmentEmulator=true`,
-    localAddress: `http://127.0.0.1:${http.port}`,
+    connectionString: `Endpoint=sb://${host}:${amqp.port};SharedAccessKeyName=${key.name};SharedAccessKey=${key.value}${tls === undefined ? ';UseDevelopmentEmulator=true' : ''}`,
+    localAddress: `${tls === undefined ? 'http' : 'https'}://${host}:${http.port}`,
     port: amqp.port,
     stop,
     [Symbol.asyncDispose]: stop,
