@@ -35,12 +35,15 @@ const endsSoon = (cert: string) => Date.parse(new X509Certificate(cert).validTo)
 
 function newCertificate(): { cert: string; key: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const name = sequence(der(0x31, sequence(commonName, der(0x0c, Buffer.from('local-azure')))));
+  const serial = Buffer.concat([Buffer.from([1]), randomBytes(15)]);
+  // A name of its own: of two with one name, OpenSSL would try only the first.
+  const own = Buffer.from(`local-azure ${serial.toString('hex')}`);
+  const name = sequence(der(0x31, sequence(commonName, der(0x0c, own))));
   const now = Date.now();
   // https://www.rfc-editor.org/rfc/rfc5280#section-4.1
   const certificate = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
-    der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(15)])),
+    der(0x02, serial),
     sequence(ecdsaWithSha256),
     name,
     sequence(time(now - 24 * 3_600_000), time(now + validMs)),

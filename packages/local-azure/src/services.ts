@@ -11,7 +11,9 @@ export interface ServicesOptions {
   ports: { cosmos: number; serviceBus: number; serviceBusHttp: number; azurite: number };
   /** Partition key ranges of each container. */
   partitions: number;
-  /** Queues, in the format of the official emulator's Config.json. */
+  /** Creates missing queues, topics and subscriptions. Default: false. */
+  create?: boolean;
+  /** Queues and topics, in the format of the official emulator's Config.json. */
   serviceBusConfig?: string | URL | undefined;
   /** All speak TLS with this certificate. Absent: none does. */
   tls?: Certificate | undefined;
@@ -38,6 +40,7 @@ export async function startServices({
   ports,
   partitions,
   serviceBusConfig,
+  create = false,
   tls,
 }: ServicesOptions): Promise<Services> {
   await using starting = new AsyncDisposableStack();
@@ -57,6 +60,7 @@ export async function startServices({
         ...folder('service-bus'),
         port: ports.serviceBus,
         httpPort: ports.serviceBusHttp,
+        create,
         tls,
         ...(serviceBusConfig === undefined ? {} : { config: serviceBusConfig }),
       }),
@@ -79,7 +83,9 @@ export async function startServices({
       Cosmos: cosmos.connectionString,
       ServiceBus: serviceBus.connectionString,
       SERVICE_BUS_LOCAL: serviceBus.localAddress,
-      ...(tls === undefined ? {} : { NODE_EXTRA_CA_CERTS: tls.certFile }),
+      ...(tls === undefined
+        ? {}
+        : { ServiceBusAdministration: serviceBus.administration, NODE_EXTRA_CA_CERTS: tls.certFile }),
     },
     stop: () => running.disposeAsync(),
   };

@@ -12,10 +12,11 @@ import { wholeNumberArgument } from './wholeNumberArgument.ts';
 const usage = `local-azure [services] [options]
   --data DIR                   keep data under DIR (default: in memory)
   --env-file FILE              also write the settings here (default .local/env)
-  --service-bus-config FILE    queues, in the official emulator's Config.json format (default: none)
+  --service-bus-config FILE    queues and topics, in the official emulator's Config.json format (default: none)
+  --create                     create queues, topics and subscriptions when a client names them
   --cosmos-port P              default 8081
   --service-bus-port P         default 5672, with --tls 5671
-  --service-bus-http-port P    statistics and faults of Service Bus; default 5300
+  --service-bus-http-port P    statistics, faults and management of Service Bus; default 5300
   --azurite-port P             blob port; queue and table take the next two; default 10000, so that the connection
                                string UseDevelopmentStorage=true reaches it
   --tls                        HTTPS and AMQPS, with a certificate that is made beside the env file at the first start; any
@@ -33,6 +34,7 @@ const { values } = parseArgs({
     'service-bus-http-port': { type: 'string', default: '5300' },
     'azurite-port': { type: 'string', default: '10000' },
     'cosmos-partitions': { type: 'string', default: '3' },
+    create: { type: 'boolean', default: false },
     tls: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -55,6 +57,7 @@ async function run(): Promise<void> {
     },
     partitions: wholeNumberArgument('--cosmos-partitions', partitions, { min: 1, max: 100 }),
     serviceBusConfig: values['service-bus-config'],
+    create: values.create,
     tls: values.tls ? certificateIn(dirname(values['env-file'])) : undefined,
   });
   const lines = Object.entries(services.settings).map(([name, value]) => `${name}=${value}`);

@@ -33,7 +33,9 @@ const blobTrigger = z.object({
   dataType: z.enum(['string', 'binary']).catch('binary').default('binary'),
 });
 const serviceBusTrigger = z.object({
-  queueName: z.string(),
+  queueName: z.string().optional(),
+  topicName: z.string().optional(),
+  subscriptionName: z.string().optional(),
   connection: z.string(),
   autoCompleteMessages: z.boolean().optional(),
   isSessionsEnabled: z.boolean().default(false),
@@ -70,7 +72,11 @@ export type BlobTrigger = Omit<z.output<typeof blobTrigger>, 'path'> & {
   /** Of the names of its blobs, with `{name}` for what the metadata gives to the function. */
   pattern: string;
 };
-export type ServiceBusTrigger = z.output<typeof serviceBusTrigger> & { type: 'serviceBus' };
+export type ServiceBusTrigger = Omit<z.output<typeof serviceBusTrigger>, 'topicName' | 'subscriptionName'> & {
+  type: 'serviceBus';
+  /** Of a subscription: `topic/Subscriptions/name`. */
+  queueName: string;
+};
 export type CosmosTrigger = z.output<typeof cosmosTrigger> & { type: 'cosmos' };
 export type DurableTrigger = { type: 'durable'; kind: 'orchestration' | 'activity' };
 export type Trigger =
@@ -192,11 +198,13 @@ function readTrigger(binding: Binding, settings: Settings): Trigger {
       };
     }
     case 'servicebustrigger': {
-      if (binding.topicName !== undefined)
-        throw new Unsupported(`${binding.type}: only queues are supported, not topics`);
-      const options = parseBinding(serviceBusTrigger, binding);
+      const { queueName, topicName, subscriptionName, ...options } = parseBinding(serviceBusTrigger, binding);
+      const source =
+        topicName === undefined ? queueName : `${topicName}/Subscriptions/${subscriptionName ?? ''}`;
+      if (source === undefined || source.endsWith('/'))
+        throw new HostStartError(`${binding.type}: expected queueName, or topicName and subscriptionName`);
       const connection = connectionString(options.connection, settings);
-      return { type: 'serviceBus', ...options, connection, queueName: resolve(options.queueName) };
+      return { type: 'serviceBus', ...options, connection, queueName: resolve(source) };
     }
     case 'cosmosdbtrigger': {
       if (binding.changeFeedMode !== undefined && binding.changeFeedMode !== 'LatestVersion')

@@ -3,8 +3,8 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import type { Certificate } from '../certificate.ts';
+import { type Administration, administer } from './administration.ts';
 import type { Consumers } from './amqp/consumers.ts';
-import type { Broker } from './broker/broker.ts';
 import type { Queue } from './broker/queue.ts';
 import { type Faults, faultSchema } from './faults.ts';
 
@@ -13,24 +13,25 @@ export interface LocalHttp {
   stop(): Promise<void>;
 }
 
-interface Parts {
-  broker: Broker;
+interface Parts extends Administration {
   faults: Faults;
   consumers: Consumers;
-  /** Cuts every client connection and returns how many there were. */
-  dropConnections: () => number;
 }
 
-/** Serves `/_local/stats` and `/_local/faults`. */
+/** Serves `/_local/stats`, `/_local/faults` and the management API, whose requests name an `api-version`. */
 export async function serveHttp(
   parts: Parts,
   port: number,
   tls: Certificate | undefined,
 ): Promise<LocalHttp> {
   const listener = (request: IncomingMessage, response: ServerResponse) => {
-    answer(parts, request).then(
-      ({ status, body }) => send(response, status, body),
-      (error: unknown) => send(response, 500, { error: String(error) }),
+    const url = new URL(request.url ?? '/', `https://${request.headers.host ?? 'localhost'}`);
+    const answered = url.searchParams.has('api-version')
+      ? administerFor(parts, request, url)
+      : answer(parts, request).then(json);
+    answered.then(
+      (reply) => send(response, reply),
+      (error: unknown) => send(response, json({ status: 500, body: { error: String(error) } })),
     );
   };
   const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
@@ -128,6 +129,28 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function send(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+interface Sent {
+  status: number;
+  type: string;
+  body: string;
+}
+
+const json = ({ status, body }: Reply): Sent => ({
+  status,
+  type: 'application/json',
+  body: JSON.stringify(body),
+});
+
+/** Answers a request of the management API once what it changes is committed. */
+async function administerFor(parts: Parts, request: IncomingMessage, url: URL): Promise<Sent> {
+  const { authorization: token, 'if-match': ifMatch } = request.headers;
+  const { method = 'GET' } = request;
+  const body = await readBody(request);
+  const reply = await administer(parts, { method, url, token, updates: ifMatch !== undefined, body });
+  await new Promise<void>((resolve) => parts.broker.journal.afterCommit(resolve));
+  return { ...reply, type: 'application/atom+xml;type=entry;charset=utf-8' };
+}
+
+function send(response: ServerResponse, { status, type, body }: Sent): void {
+  response.writeHead(status, { 'content-type': type }).end(body);
 }

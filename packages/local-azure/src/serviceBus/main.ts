@@ -12,6 +12,7 @@ async function main(): Promise<void> {
       'http-port': { type: 'string', default: '0' },
       data: { type: 'string' },
       config: { type: 'string' },
+      create: { type: 'boolean', default: false },
     },
   });
   const port = portArgument('--port', values.port);
@@ -20,6 +21,7 @@ async function main(): Promise<void> {
     port,
     startServiceBus({
       port,
+      create: values.create,
       httpPort: portArgument('--http-port', values['http-port']),
       ...(values.data === undefined ? {} : { data: values.data }),
       ...(values.config === undefined ? {} : { config: values.config }),

@@ -59,9 +59,9 @@ test('names everything unsupported at once', async () => {
   expect(code).toBe(1);
   expect(output.split('\n').filter((line) => line !== '')).toEqual([
     'function onBlob: blobTrigger: the source "EventGrid" is not supported',
-    'function onTopic: serviceBusTrigger: only queues are supported, not topics',
+    'function onEvent: the trigger type eventGridTrigger is not supported',
     'function writesToBlob: the output binding type blob is not supported',
-    'function writesToTopic: serviceBus: only queues are supported, not topics',
+    'function writesEvents: the output binding type eventHub is not supported',
     'function retries: it has a retry policy, which only timers and Cosmos DB triggers can have',
     'function byIdentity: the connection ByIdentity is identity-based (ByIdentity__…); this host takes connection strings only',
     'function unset: the setting NOT_SET (%NOT_SET%) is not set',

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Binding } from '../coreTypes.ts';
-import { Unsupported } from '../hostStartError.ts';
 import { parseBinding } from '../parseBinding.ts';
 import { connectionString, resolveNames, type Settings } from '../settings.ts';
 
@@ -54,9 +53,9 @@ export function readOutput(name: string, binding: Binding, settings: Settings): 
   };
   const kind = kinds[binding.type.toLowerCase()];
   if (kind === undefined) return undefined;
-  if (binding.topicName !== undefined)
-    throw new Unsupported(`${binding.type}: only queues are supported, not topics`);
-  const { queueName, connection } = parseBinding(queueBinding, binding);
+  // A topic takes messages as a queue does.
+  const target = { ...binding, queueName: binding.queueName ?? binding.topicName };
+  const { queueName, connection } = parseBinding(queueBinding, target);
   const resolved = resolveNames(queueName, settings);
   return {
     name,

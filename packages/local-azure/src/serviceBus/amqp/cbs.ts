@@ -40,7 +40,7 @@ function checkToken(
 }
 
 /** https://learn.microsoft.com/azure/service-bus-messaging/service-bus-sas#generate-a-shared-access-signature-token */
-function signedWith(token: string, key: AccessKey): boolean {
+export function signedWith(token: string, key: AccessKey): boolean {
   const prefix = 'SharedAccessSignature ';
   if (!token.startsWith(prefix)) return false;
   const fields = new Map(
