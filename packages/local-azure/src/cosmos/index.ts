@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Certificate } from '../certificate.ts';
 import { createAuthorizer, emulatorKey } from './auth.ts';
+import { createBrowse } from './browse.ts';
 import { openCatalog } from './catalog.ts';
 import type { Container } from './container.ts';
 import { createDataPlane } from './dataPlane.ts';
@@ -59,7 +60,7 @@ export async function startCosmos({
   const authorize = createAuthorizer(key, Date.now);
   const stats = createStats();
   const faults = createFaults();
-  const local = createLocalEndpoints(stats, faults);
+  const local = createLocalEndpoints(stats, faults, createBrowse(db, catalog, now));
   const metadata = createMetadata(catalog, multipleWriteLocations, tls === undefined ? 'http' : 'https');
   const dataPlane = createDataPlane(db, now);
 

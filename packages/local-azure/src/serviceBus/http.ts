@@ -3,10 +3,12 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import type { Certificate } from '../certificate.ts';
+import { localPage } from '../localPage.ts';
 import { type Administration, administer } from './administration.ts';
 import type { Consumers } from './amqp/consumers.ts';
 import type { Queue } from './broker/queue.ts';
 import { type Faults, faultSchema } from './faults.ts';
+import { readable } from './readable.ts';
 
 export interface LocalHttp {
   port: number;
@@ -18,7 +20,7 @@ interface Parts extends Administration {
   consumers: Consumers;
 }
 
-/** Serves `/_local/stats`, `/_local/faults` and the management API, whose requests name an `api-version`. */
+/** Serves the page and the JSON under `/_local/`, and the management API, whose requests name an `api-version`. */
 export async function serveHttp(
   parts: Parts,
   port: number,
@@ -28,7 +30,9 @@ export async function serveHttp(
     const url = new URL(request.url ?? '/', `https://${request.headers.host ?? 'localhost'}`);
     const answered = url.searchParams.has('api-version')
       ? administerFor(parts, request, url)
-      : answer(parts, request).then(json);
+      : url.pathname === '/_local/'
+        ? Promise.resolve({ status: 200, type: 'text/html; charset=utf-8', body: localPage })
+        : answer(parts, request, url).then(json);
     answered.then(
       (reply) => send(response, reply),
       (error: unknown) => send(response, json({ status: 500, body: { error: String(error) } })),
@@ -54,14 +58,16 @@ interface Reply {
   body: unknown;
 }
 
-async function answer(parts: Parts, request: IncomingMessage): Promise<Reply> {
-  const call = `${request.method} ${request.url?.split('?')[0]}`;
+async function answer(parts: Parts, request: IncomingMessage, url: URL): Promise<Reply> {
+  const call = `${request.method} ${url.pathname}`;
   switch (call) {
     case 'GET /_local/stats':
       return {
         status: 200,
         body: { queues: Object.fromEntries(parts.broker.queues.map(statsOf(parts))) },
       };
+    case 'GET /_local/messages':
+      return messagesOf(parts, url.searchParams);
     case 'GET /_local/faults':
       return { status: 200, body: parts.faults.list() };
     case 'DELETE /_local/faults':
@@ -72,9 +78,20 @@ async function answer(parts: Parts, request: IncomingMessage): Promise<Reply> {
     default:
       return {
         status: 404,
-        body: { error: `${call}: unknown; only /_local/stats and /_local/faults exist` },
+        body: {
+          error: `${call}: unknown; only /_local/, /_local/stats, /_local/messages and /_local/faults exist`,
+        },
       };
   }
+}
+
+/** The first messages of an entity or of its dead-letter queue, without locking them. */
+function messagesOf({ broker }: Parts, asked: URLSearchParams): Reply {
+  const entity = asked.get('entity') ?? '';
+  const queue = broker.find(entity);
+  if (queue === undefined) return { status: 404, body: { error: `there is no entity "${entity}"` } };
+  const peeked = queue.peek(Number(asked.get('from') ?? 0), 100, undefined, broker.now());
+  return { status: 200, body: peeked.map(readable) };
 }
 
 const statsOf =
