@@ -10,7 +10,7 @@ export const onlyInFull: string[] = [
   'test/scripts/deployment/{target,verifyDeployment}.test.ts',
   'test/infra/{azdUp,compile,deployBlocks}.test.ts',
   'packages/local-azure/test/functionsHost/lifecycle.test.ts',
-  'packages/local-azure/test/{azurite,package}.test.ts',
+  'packages/local-azure/test/{azurite,localPage,package,smallApps}.test.ts',
   'test/local/numberArguments.test.ts',
   'packages/leases/test/blob/contract.test.ts',
   'packages/lock-stores/test/{etcd,mysql,postgres,postgresAdvisory,quorum,redis,zooKeeper}/{contract,hazards}.test.ts',
