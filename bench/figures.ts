@@ -9,7 +9,7 @@
 import { parseArgs } from 'node:util';
 import { systemClock } from '../packages/leases/src/clock.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
-import { storeMany } from '../test/invoice/figures/manyInvoices.ts';
+import { storeMany } from '../test/invoice/counters/manyInvoices.ts';
 import { startLocalApp } from './localApp.ts';
 
 const few = 1_000;

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
-import { reportKinds } from '../../src/invoice/figures/counters.ts';
+import { reportKinds } from '../../src/invoice/counters/counters.ts';
 import type { Figures } from './figures.ts';
 
 const rowSchema = z.looseObject({ day: z.string(), currency: z.string() }).catchall(z.string());

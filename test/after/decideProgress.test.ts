@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { goneBackNote } from '../../src/after/checkProvider.ts';
 import { decideProgress } from '../../src/after/decideProgress.ts';
-import { reportEntriesOf } from '../../src/invoice/figures/counters.ts';
+import { reportEntriesOf } from '../../src/invoice/counters/counters.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { noReversals } from '../../src/paying/mergeReversals.ts';

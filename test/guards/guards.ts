@@ -21,7 +21,7 @@ function storedSeenAs(seen: string): string {
 }
 
 const claimTests = 'test/claiming/claimBatch.test.ts';
-const figureTests = 'test/invoice/figures/exact.test.ts';
+const counterTests = 'test/invoice/counters/exact.test.ts';
 const modelTests = 'test/model/payments.test.ts';
 const storeTests = 'test/invoice/store/memory.test.ts';
 const payTests = 'test/paying/payBatch.test.ts';
@@ -42,14 +42,14 @@ export const guards: readonly Guard[] = [
     name: 'counts in the transaction of what they count',
     of: 'counterKeeper.moving',
     body: 'void documents.transact(shard, original(shard, changes)); return [];',
-    tests: figureTests,
+    tests: counterTests,
     caughtBy: 'after anything, in any order, with any answers lost',
   },
   {
     name: 'horizon condition of the counts',
-    of: 'figureMoves',
+    of: 'counterPatches',
     body: 'return original(...arguments).map(({ where: _, ...patch }) => patch);',
-    tests: figureTests,
+    tests: counterTests,
     caughtBy: 'after anything, in any order, with any answers lost',
   },
   {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { reportKinds } from '../../src/invoice/figures/counters.ts';
-import type { DayFigure } from '../../src/invoice/store/invoiceStore.ts';
+import { reportKinds } from '../../src/invoice/counters/counters.ts';
+import type { DayCount } from '../../src/invoice/store/invoiceStore.ts';
 import { addUp } from '../../src/reporting/report.ts';
 
 test('adds up by day, currency and kind', () => {
-  const one = (kind: DayFigure['kind'], day: string, currency: string, amountMinor: number) => ({
+  const one = (kind: DayCount['kind'], day: string, currency: string, amountMinor: number) => ({
     kind,
     day,
     currency,
@@ -30,7 +30,7 @@ test('adds up by day, currency and kind', () => {
   ]);
 });
 
-const figure: fc.Arbitrary<DayFigure> = fc.record({
+const figure: fc.Arbitrary<DayCount> = fc.record({
   kind: fc.constantFrom(...reportKinds),
   day: fc.constantFrom('2026-01-01', '2026-01-02', '2026-01-03'),
   currency: fc.constantFrom('USD', 'JPY', 'KWD'),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reportEntriesOf } from '../../../src/invoice/figures/counters.ts';
+import { reportEntriesOf } from '../../../src/invoice/counters/counters.ts';
 import type { Invoice } from '../../../src/invoice/invoice.ts';
 import { reversalsOf } from '../../../src/invoice/reversals.ts';
 import { anInvoice } from '../../support/anInvoice.ts';

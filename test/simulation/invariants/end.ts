@@ -5,7 +5,7 @@ import { receiptName } from '../../../src/after/receipts.ts';
 import { refundStageName } from '../../../src/after/record.ts';
 import { invoiceStatuses } from '../../../src/invoice/invoiceStatus.ts';
 import type { Reversals } from '../../../src/invoice/reversals.ts';
-import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
+import type { Summary } from '../../../src/ops/answers/reportAnswers.ts';
 import { metricPrefix } from '../../../src/platform/appMetrics.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';

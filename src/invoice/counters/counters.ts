@@ -14,7 +14,7 @@ import type { Invoice } from '../invoice.ts';
 import { atRisk, goneBack, overdueRefunds, type Reversals } from '../reversals.ts';
 
 /**
- * The figures of a shard, kept in documents beside its invoices so that one transaction changes both:
+ * The counters of a shard, in documents beside its invoices so that one transaction changes both:
  *
  *   :figures              how many invoices there are in each status, and the like
  *   :figures:2026-01-31   what was paid, declined, refunded and disputed on a day (UTC)
@@ -27,12 +27,12 @@ import { atRisk, goneBack, overdueRefunds, type Reversals } from '../reversals.t
 
 export const standingId = systemId('figures');
 
-/** The id of the figures of a day (`YYYY-MM-DD`). Ids of several days sort as the days do. */
+/** The id of the counters of a day (`YYYY-MM-DD`). Ids of several days sort as the days do. */
 export function dayId(day: string): string {
   return `${standingId}:${day}`;
 }
 
-export function isFigureId(id: string): boolean {
+export function isCounterId(id: string): boolean {
   return id === standingId || id.startsWith(`${standingId}:`);
 }
 
@@ -47,16 +47,16 @@ export const standingSchema = tolerantObject({
   horizon: z.string(),
   _etag: z.string(),
 });
-export type StandingFigures = z.infer<typeof standingSchema>;
+export type StandingCounters = z.infer<typeof standingSchema>;
 
-export const dayFiguresSchema = tolerantObject({
+export const dayCountersSchema = tolerantObject({
   id: z.string().startsWith(`${standingId}:`),
   shard: z.string(),
   day: z.string(),
   ...counted,
   _etag: z.string(),
 });
-export type DayFigures = z.infer<typeof dayFiguresSchema>;
+export type DayCounters = z.infer<typeof dayCountersSchema>;
 
 /** Distance between two horizons (ms). Due dates on the full five minutes are never counted one by one. */
 const stepMs = 300_000;
@@ -66,15 +66,15 @@ export function horizonAt(now: number): string {
   return new Date((Math.floor(now / stepMs) + 1) * stepMs).toISOString();
 }
 
-/** Figures, as they are first stored. */
-interface NewFigures {
+/** Counters, as they are first stored. */
+interface NewCounters {
   readonly id: string;
   readonly shard: string;
   readonly [field: string]: unknown;
 }
 
 /** `now`: milliseconds. */
-export function newStanding(shard: string, now: number): NewFigures {
+export function newStanding(shard: string, now: number): NewCounters {
   return { id: standingId, shard, type: 'figures', counts: {}, archived: {}, horizon: horizonAt(now) };
 }
 
@@ -82,11 +82,11 @@ export function newDay(
   shard: string,
   day: string,
   counts: Readonly<Record<string, number>> = {},
-): NewFigures {
+): NewCounters {
   return { id: dayId(day), shard, type: 'figures', day, counts, archived: {} };
 }
 
-/** As much of an invoice as its figures depend on. */
+/** As much of an invoice as its counters depend on. */
 export type Countable = Pick<Invoice, 'id' | 'currency' | 'amountMinor' | 'status'> &
   Partial<Pick<Invoice, 'actionableAt' | 'payment' | 'declinedAt' | 'reversals' | 'archivedAt'>>;
 
@@ -119,7 +119,7 @@ export const countName = {
   movedMinor: (kind: ReportEntry['kind'], currency: string) => `${kind}Minor_${currency}`,
 } as const;
 
-/** Counts that an invoice adds to the figures as it is. Pure. */
+/** Counts that an invoice adds to the counters as it is. Pure. */
 export function invoiceCountsOf(invoice: Countable): InvoiceCounts {
   const { status, payment, reversals, currency } = invoice;
   const standing: Counters = new Map();
@@ -236,11 +236,11 @@ const movesPath = `counts.${countName.moves}`;
 export const mostIncrements = 9;
 
 /**
- * The patches that move the figures of a shard by these changes; none if they change no figure. The horizon may be old: it is
+ * The patches of the counters of a shard for these changes; none if they change no count. The horizon may be old: it is
  * a condition of the write. Pure.
  */
-export function figureMoves(
-  { horizon }: Pick<StandingFigures, 'horizon'>,
+export function counterPatches(
+  { horizon }: Pick<StandingCounters, 'horizon'>,
   changes: readonly Change[],
 ): Patch[] {
   const standing: Counters = new Map();
@@ -301,10 +301,10 @@ function patchesOf(id: string, increments: readonly (readonly [string, number])[
   return patches;
 }
 
-/** Moves the figures in the transaction that changes the invoices, so that neither is ever there without the other. */
+/** Changes the counters in the transaction that changes the invoices, so that neither is ever there without the other. */
 export interface CounterKeeper {
   /**
-   * The operations of a transaction that patches these invoices: the patches, and what moves the figures. `before` has the
+   * The operations of a transaction that patches these invoices: the patches, and those of the counters. `before` has the
    * invoices as they were read, or as the conditions of the patches say they are.
    */
   patching(shard: string, patches: readonly Patch[], before: readonly Countable[]): Operation[];
@@ -348,7 +348,7 @@ export function counterKeeper({
         (code) => code === refusedBecause.missing || code === refusedBecause.changed,
       );
       const operation = operations[at];
-      if (operation?.kind !== 'patch' || !isFigureId(operation.id)) return;
+      if (operation?.kind !== 'patch' || !isCounterId(operation.id)) return;
       try {
         if (operation.id !== standingId) return await createDays(documents, shard, operations);
         horizons.set(shard, (await standingOf(documents, shard, clock.now())).horizon);
@@ -360,16 +360,16 @@ export function counterKeeper({
   };
 
   function moving(shard: string, changes: readonly Change[]): Patch[] {
-    return figureMoves({ horizon: horizons.get(shard) ?? horizonAt(clock.now()) }, changes);
+    return counterPatches({ horizon: horizons.get(shard) ?? horizonAt(clock.now()) }, changes);
   }
 }
 
-/** The figures of a shard. The first to ask, at `now` (milliseconds), creates them. @throws {StoreAway} */
+/** The counters of a shard. The first to ask, at `now` (milliseconds), creates them. @throws {StoreAway} */
 export async function standingOf(
   documents: DocumentStore,
   shard: string,
   now: number,
-): Promise<StandingFigures> {
+): Promise<StandingCounters> {
   const [stored] = await documents.read(shard, [standingId]);
   if (stored !== undefined) return standingSchema.parse(stored);
   await keepFirst(documents, newStanding(shard, now));
@@ -377,7 +377,7 @@ export async function standingOf(
   return standingSchema.parse(created);
 }
 
-/** Creates the figures of the days that these operations change, unless they are there. @throws {StoreAway} */
+/** Creates the counters of the days that these operations change, unless they are there. @throws {StoreAway} */
 export async function createDays(
   documents: DocumentStore,
   shard: string,
