@@ -44,8 +44,11 @@ export {
 export {
   isPermanent,
   type LeaseOwner,
+  type LinePlace,
+  type LineWait,
   type ListedLock,
   type LockRecord,
+  type LockRequest,
   type LockStore,
   type LockView,
   type Refusal,

@@ -1,5 +1,9 @@
+import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+import type { ConnectionOptions } from 'node:tls';
 import { errorText } from '@payonce/leases/error-text';
-import { z } from 'zod';
+import { fieldsOf, type Shape } from '../answers.ts';
 import {
   authAnswer,
   type EtcdAnswer,
@@ -26,13 +30,19 @@ export interface EtcdMember {
   revoke: (id: string) => Promise<'revoked' | 'gone'>;
 }
 
-export interface EtcdGateway {
+export interface EtcdGateway extends Disposable {
   /**
    * Does the work of one call on one member. If it fails, the next call goes to the next member. A failed request may have
    * been applied, and is not sent again.
    */
   onOneMember: <T>(signal: AbortSignal, work: (member: EtcdMember) => Promise<T>) => Promise<T>;
 }
+
+/** How to trust a cluster over TLS, and with which certificate to ask it: options of `tls.connect`. */
+export type EtcdTls = Pick<
+  ConnectionOptions,
+  'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'servername' | 'rejectUnauthorized'
+>;
 
 /** etcd answered with an error. */
 export class EtcdRefused extends Error {
@@ -58,8 +68,12 @@ const unauthenticated = 16;
  *
  * @throws TypeError if an endpoint is not a URL.
  */
-export function etcdGateway(endpoints: readonly string[]): EtcdGateway {
-  const members = endpoints.map(memberAt);
+export function etcdGateway(endpoints: readonly string[], tls: EtcdTls = {}): EtcdGateway {
+  const agents = {
+    'http:': new HttpAgent({ keepAlive: true }),
+    'https:': new HttpsAgent({ keepAlive: true, ...tls }),
+  };
+  const members = endpoints.map((endpoint) => memberAt(new URL(endpoint), agents));
   let present = 0;
 
   return {
@@ -74,39 +88,48 @@ export function etcdGateway(endpoints: readonly string[]): EtcdGateway {
         throw error;
       }
     },
+    [Symbol.dispose]() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
   };
 }
 
-function memberAt(endpoint: string): (signal: AbortSignal) => EtcdMember {
-  const url = new URL(endpoint);
+/** Connections by the protocol of an endpoint. */
+interface Agents {
+  'http:': HttpAgent;
+  'https:': HttpsAgent;
+}
+
+function memberAt(url: URL, agents: Agents): (signal: AbortSignal) => EtcdMember {
   const [name, password] = [url.username, url.password].map(decodeURIComponent);
   let token: string | undefined;
 
   async function send(path: string, body: unknown, signal: AbortSignal, as?: string): Promise<unknown> {
     const headers = as === undefined ? {} : { authorization: as };
-    const request = { method: 'POST', headers, body: JSON.stringify(body), signal };
-    const [ok, answer] = await exchange(`${url.origin}/v3/${path}`, request);
+    const agent = url.protocol === 'https:' ? agents['https:'] : agents['http:'];
+    const options = { method: 'POST', headers, agent, signal };
+    const [ok, answer] = await exchange(new URL(`/v3/${path}`, url.origin), options, JSON.stringify(body));
     if (ok) return answer;
-    const { code, message } = refusalAnswer.parse(answer);
+    const { code, message } = refusalAnswer(answer);
     throw new EtcdRefused(code, `${url.host}: ${message}`);
   }
 
   return (signal) => {
-    async function ask<T>(path: string, body: unknown, answer: z.ZodType<T>): Promise<T> {
+    async function ask<T>(path: string, body: unknown, answer: Shape<T>): Promise<T> {
       const known = token;
       try {
-        return answer.parse(await send(path, body, signal, known ?? (await signIn())));
+        return answer(await send(path, body, signal, known ?? (await signIn())));
       } catch (error) {
         // A token ends after five minutes without use. A request that is refused for that reason was not applied.
         if (known === undefined || !isRefused(error, unauthenticated)) throw error;
-        return answer.parse(await send(path, body, signal, await signIn()));
+        return answer(await send(path, body, signal, await signIn()));
       }
     }
 
     /** The token for further requests; undefined if none is needed. */
     async function signIn(): Promise<string | undefined> {
       if (name === '') return undefined;
-      token = authAnswer.parse(await send('auth/authenticate', { name, password }, signal)).token;
+      token = authAnswer(await send('auth/authenticate', { name, password }, signal)).token;
       return token;
     }
 
@@ -125,21 +148,30 @@ function memberAt(endpoint: string): (signal: AbortSignal) => EtcdMember {
 
       revoke: (id) =>
         unless(notFound, 'gone', async () => {
-          await ask('lease/revoke', { ID: id }, z.object({}));
+          await ask('lease/revoke', { ID: id }, fieldsOf({}));
           return 'revoked';
         }),
     };
   };
 }
 
-async function exchange(url: string, request: RequestInit): Promise<[ok: boolean, answer: unknown]> {
+async function exchange(
+  url: URL,
+  options: RequestOptions,
+  body: string,
+): Promise<[ok: boolean, answer: unknown]> {
   try {
-    const response = await fetch(url, request);
-    return [response.ok, await response.json()];
+    return await new Promise((resolve, reject) => {
+      const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options, (response) => {
+        const ok = response.statusCode === 200;
+        text(response)
+          .then((answer) => resolve([ok, JSON.parse(answer)]))
+          .catch(reject);
+      });
+      request.once('error', reject).end(body);
+    });
   } catch (error) {
-    // The message of `fetch` is always "fetch failed".
-    const why = errorText(error instanceof TypeError ? (error.cause ?? error) : error);
-    throw new Error(`no answer from ${url}: ${why}`, { cause: error });
+    throw new Error(`no answer from ${url.href}: ${errorText(error)}`, { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { LockStore, StoreTraits } from '@payonce/leases';
 import { recordToText } from '../recordText.ts';
-import { etcdDenies, etcdGateway } from './etcdGateway.ts';
+import { type EtcdTls, etcdDenies, etcdGateway } from './etcdGateway.ts';
 import {
   brokenLeaseValue,
   etcdLeaseId,
@@ -19,7 +19,11 @@ import { base64 } from './etcdMessages.ts';
 export interface EtcdLockOptions {
   /** Prefix of the keys of all locks in etcd. Default: `payonce/locks/`. */
   prefix?: string;
+  /** Certificates, where the endpoints are `https://`: the cluster's authority, and your own for mutual TLS. */
+  tls?: EtcdTls;
 }
+
+export type { EtcdTls };
 
 /**
  * etcd grants at least 1.5 times its election timeout: 2 s by default. It looks for leases that have ended twice a second
@@ -49,9 +53,9 @@ const pageSize = 500;
  */
 export function etcdLockStore(
   endpoints: string | readonly string[],
-  { prefix = 'payonce/locks/' }: EtcdLockOptions = {},
+  { prefix = 'payonce/locks/', tls }: EtcdLockOptions = {},
 ): LockStore {
-  const etcd = etcdGateway(typeof endpoints === 'string' ? [endpoints] : endpoints);
+  const etcd = etcdGateway(typeof endpoints === 'string' ? [endpoints] : endpoints, tls);
 
   return {
     traits: etcdTraits,
@@ -165,6 +169,8 @@ export function etcdLockStore(
       }
     },
 
-    async [Symbol.asyncDispose]() {},
+    async [Symbol.asyncDispose]() {
+      etcd[Symbol.dispose]();
+    },
   };
 }
