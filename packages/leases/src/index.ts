@@ -59,6 +59,7 @@ export {
   type LeaseChoice,
   type Locks,
   type LocksOptions,
+  nextFence,
   noLease,
   type ProcessLocks,
 } from './locks.ts';

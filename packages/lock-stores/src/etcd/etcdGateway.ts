@@ -1,4 +1,9 @@
-import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { ConnectionOptions } from 'node:tls';
@@ -12,6 +17,7 @@ import {
   keepAliveAnswer,
   refusalAnswer,
   txnAnswer,
+  watchAnswer,
 } from './etcdMessages.ts';
 
 /** One member of the cluster. Its methods reject if it refuses (`EtcdRefused`) or does not answer. */
@@ -28,6 +34,8 @@ export interface EtcdMember {
   keepAlive: (id: string) => Promise<{ kept: boolean; term: string }>;
   /** Ends a lease, and deletes its keys. */
   revoke: (id: string) => Promise<'revoked' | 'gone'>;
+  /** Tells of each key in the range that is deleted, until `over` aborts or the connection is lost. Resolves once it has begun. */
+  watchDeletes: (range: EtcdRange, tell: () => void, over: AbortSignal) => Promise<void>;
 }
 
 export interface EtcdGateway extends Disposable {
@@ -36,6 +44,12 @@ export interface EtcdGateway extends Disposable {
    * been applied, and is not sent again.
    */
   onOneMember: <T>(signal: AbortSignal, work: (member: EtcdMember) => Promise<T>) => Promise<T>;
+}
+
+/** Keys from `key` on, up to `range_end`, which is not among them; only `key` itself without. In base64. */
+export interface EtcdRange {
+  key: string;
+  range_end?: string;
 }
 
 /** How to trust a cluster over TLS, and with which certificate to ask it: options of `tls.connect`. */
@@ -104,11 +118,15 @@ function memberAt(url: URL, agents: Agents): (signal: AbortSignal) => EtcdMember
   const [name, password] = [url.username, url.password].map(decodeURIComponent);
   let token: string | undefined;
 
-  async function send(path: string, body: unknown, signal: AbortSignal, as?: string): Promise<unknown> {
+  function optionsOf(as: string | undefined, signal: AbortSignal): RequestOptions {
     const headers = as === undefined ? {} : { authorization: as };
     const agent = url.protocol === 'https:' ? agents['https:'] : agents['http:'];
-    const options = { method: 'POST', headers, agent, signal };
-    const [ok, answer] = await exchange(new URL(`/v3/${path}`, url.origin), options, JSON.stringify(body));
+    return { method: 'POST', headers, agent, signal };
+  }
+
+  async function send(path: string, body: unknown, signal: AbortSignal, as?: string): Promise<unknown> {
+    const at = new URL(`/v3/${path}`, url.origin);
+    const [ok, answer] = await exchange(at, optionsOf(as, signal), JSON.stringify(body));
     if (ok) return answer;
     const { code, message } = refusalAnswer(answer);
     throw new EtcdRefused(code, `${url.host}: ${message}`);
@@ -151,8 +169,45 @@ function memberAt(url: URL, agents: Agents): (signal: AbortSignal) => EtcdMember
           await ask('lease/revoke', { ID: id }, fieldsOf({}));
           return 'revoked';
         }),
+
+      async watchDeletes(range, tell, over) {
+        const as = token ?? (await signIn());
+        const options = optionsOf(as, over);
+        const body = JSON.stringify({ create_request: { ...range, filters: ['NOPUT'] } });
+        await new Promise<void>((resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+          begin(new URL('/v3/watch', url.origin), options, body, reject, (response) => {
+            response.on('error', reject);
+            let rest = '';
+            response.setEncoding('utf8').on('data', (piece: string) => {
+              const lines = (rest + piece).split('\n');
+              rest = lines.pop() ?? '';
+              try {
+                for (const { created, changes } of lines.map((line) => watchAnswer(JSON.parse(line)))) {
+                  if (created) resolve();
+                  if (changes > 0) tell();
+                }
+              } catch (error) {
+                response.destroy();
+                reject(error);
+              }
+            });
+          });
+        });
+      },
     };
   };
+}
+
+function begin(
+  url: URL,
+  options: RequestOptions,
+  body: string,
+  failed: (error: Error) => void,
+  receive: (response: IncomingMessage) => void,
+): void {
+  const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  request(url, options, receive).on('error', failed).end(body);
 }
 
 async function exchange(
@@ -162,13 +217,12 @@ async function exchange(
 ): Promise<[ok: boolean, answer: unknown]> {
   try {
     return await new Promise((resolve, reject) => {
-      const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options, (response) => {
+      begin(url, options, body, reject, (response) => {
         const ok = response.statusCode === 200;
         text(response)
           .then((answer) => resolve([ok, JSON.parse(answer)]))
           .catch(reject);
       });
-      request.once('error', reject).end(body);
     });
   } catch (error) {
     throw new Error(`no answer from ${url.href}: ${errorText(error)}`, { cause: error });

@@ -7,7 +7,16 @@ export type EtcdCompare =
   | { target: 'VALUE'; result: 'EQUAL' | 'NOT_EQUAL'; key: string; value: string };
 
 export type EtcdOperation =
-  | { request_range: { key: string; range_end?: string; limit?: string } }
+  | {
+      request_range: {
+        key: string;
+        range_end?: string;
+        limit?: string;
+        sort_order?: 'ASCEND';
+        sort_target?: 'CREATE';
+      };
+    }
+  | { request_delete_range: { key: string } }
   | { request_put: { key: string; value: string; lease?: string; ignore_lease?: boolean } };
 
 /** One transaction. Keys and values are in base64. */
@@ -75,6 +84,22 @@ const keepAliveResult = fieldsOf({ result: fieldsOf({ header, TTL: orElse(longNu
 export const keepAliveAnswer: Shape<{ term: string; kept: boolean }> = (given) => {
   const { header, TTL } = keepAliveResult(given).result;
   return { term: header.raft_term, kept: TTL !== '0' };
+};
+
+const watchResult = fieldsOf({
+  result: fieldsOf({
+    created: orElse(aBoolean, false),
+    events: orElse(
+      listOf((event) => event),
+      [],
+    ),
+  }),
+});
+
+/** One message of a watch: it has begun, or so many keys have changed. */
+export const watchAnswer: Shape<{ created: boolean; changes: number }> = (given) => {
+  const { created, events } = watchResult(given).result;
+  return { created, changes: events.length };
 };
 
 export const authAnswer = fieldsOf({ token: aText });
