@@ -38,6 +38,7 @@ export {
   type ForceRelease,
   type ForceReleaseOutcome,
   forceRelease,
+  forgetLocks,
   type LockListing,
   listLocks,
 } from './lockOperations.ts';
@@ -64,5 +65,6 @@ export {
   type ProcessLocks,
 } from './locks.ts';
 export { memoized } from './memoized.ts';
+export { acquireAll, type LeaseGroup, type SharedLock, sharedLock, type WaitChoice } from './sharedLock.ts';
 export { type Attributes, noTelemetry, type Telemetry } from './telemetry.ts';
 export { type Backoff, type LeaseTiming, leaseTiming } from './timing.ts';

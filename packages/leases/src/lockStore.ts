@@ -169,6 +169,15 @@ export interface LockStore extends AsyncDisposable {
     signal: AbortSignal,
   ) => Promise<'broken' | 'notHeld' | 'changed'>;
   /**
+   * Deletes a lock that nobody holds or waits for, if it still has this version: keys that are used once would fill the store.
+   * `forgotten` also if there is none. Undefined if the store cannot, or must not.
+   */
+  readonly forget?: (
+    key: string,
+    version: string,
+    signal: AbortSignal,
+  ) => Promise<'forgotten' | 'held' | 'changed'>;
+  /**
    * True for an error after which no further try can succeed until somebody changes a setting: a wrong password, a missing
    * permission, a wrong name. A RangeError always is one. Undefined if the store knows of no others.
    */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { bounded, type Clock, systemClock } from './clock.ts';
 import { holdLease } from './holdLease.ts';
 import {
@@ -191,7 +192,7 @@ export interface LeaseChoice {
 /**
  * Takes leases on locks by key. The caller must release every lease; `await using` does.
  *
- * A key has 1 to 1,024 characters, and each part of an owner at most 256. Others are refused with a RangeError, or a
+ * A key has 1 to 1,024 characters, and each part of an owner at most 256; the owner is that of `createLocks` unless told. Others are refused with a RangeError, or a
  * TypeError if they are no text, before anything is asked of the store.
  */
 export interface Locks {
@@ -200,7 +201,7 @@ export interface Locks {
    *
    * @throws LockStoreFailed if the store did not answer in three attempts, or will not answer any.
    */
-  tryAcquire(key: string, owner: LeaseOwner, options?: LeaseChoice): Promise<Lease | null>;
+  tryAcquire(key: string, owner?: LeaseOwner, options?: LeaseChoice): Promise<Lease | null>;
   /**
    * Waits up to `waitMs` milliseconds for the lock (0: tries once). Where the store can wake its waiters, they get it in the
    * order of asking; elsewhere they look again with jittered backoff, and chance decides. An attempt in progress when the
@@ -213,7 +214,7 @@ export interface Locks {
    */
   acquire(
     key: string,
-    owner: LeaseOwner,
+    owner: LeaseOwner | undefined,
     options: LeaseChoice & { waitMs: number; signal?: AbortSignal },
   ): Promise<Lease>;
   /** See `LocksOptions`. */
@@ -239,6 +240,8 @@ export interface ProcessLocks extends Locks, AsyncDisposable {
 
 /** Settings that the leases of a process share. */
 export interface LocksOptions {
+  /** The owner of leases that are taken without one. Default: this machine and process, with the job `default`. */
+  owner?: LeaseOwner;
   /** Default: the system's. */
   clock?: Clock;
   /** Default: none. */
@@ -270,6 +273,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
   const { clock = systemClock, telemetry = noTelemetry } = options;
   const { random = Math.random, backoff = { firstMs: 100, mostMs: 1000 } } = options;
   const { fenceFloor, leaseSeconds, onError } = options;
+  const { owner: self = { instance: `${hostname()}:${process.pid}`, job: 'default' } } = options;
   const chosen = leaseSeconds === undefined ? nearestLease(30_000, store.traits) : leaseTiming(leaseSeconds);
   const timing = options.timing ?? chosen;
   checkLease(timing, store.traits);
@@ -352,7 +356,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
     stopping: stopping.signal,
     onError,
 
-    async tryAcquire(key, owner, { fenced = true } = {}) {
+    async tryAcquire(key, owner = self, { fenced = true } = {}) {
       checkKey(key);
       checkOwner(owner);
       if (stopping.signal.aborted) return null;
@@ -361,7 +365,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
       return lease;
     },
 
-    async acquire(key, owner, { waitMs, fenced = true, signal }) {
+    async acquire(key, owner = self, { waitMs, fenced = true, signal }) {
       checkKey(key);
       checkOwner(owner);
       if (!(typeof waitMs === 'number' && waitMs >= 0)) {
@@ -413,6 +417,7 @@ export function noLease(key: string, owner: LeaseOwner): Lease {
     fence: 0,
     signal: new AbortController().signal,
     lost: undefined,
+    remainingMs: Number.POSITIVE_INFINITY,
     assertHeld() {},
     async release() {},
     async [Symbol.asyncDispose]() {},

@@ -264,6 +264,19 @@ export function etcdLockStore(
       return lockFrom(answer).record?.modRevision === version ? 'notHeld' : 'changed';
     },
 
+    async forget(key, version, signal) {
+      const keys = keysOf(prefix, key);
+      const txn = {
+        compare: [isVersion(keys.record, version), isAsSeen(keys.lease, undefined)],
+        success: [{ request_delete_range: { key: keys.record } }],
+        failure: keys.get,
+      };
+      const answer = await etcd.onOneMember(signal, (member) => member.txn(txn));
+      const { record, lease } = lockFrom(answer);
+      if (answer.succeeded || record === undefined) return 'forgotten';
+      return lease === undefined ? 'changed' : 'held';
+    },
+
     async *list(beginning, signal) {
       const [records, leases] = [`${prefix}record/`, `${prefix}lease/`];
       for (let from = beginning; ; ) {

@@ -19,6 +19,7 @@ import {
   postgresSessions,
 } from './postgresConnection.ts';
 
+export { lockInTransaction, type PostgresTransaction, postgresLockTables } from './lockInTransaction.ts';
 export type { PostgresConnection, PostgresPool, PostgresPoolClient };
 
 export interface PostgresLockOptions {
@@ -65,20 +66,11 @@ export function postgresLockStore(
   const channel = channels + waiting.channel;
   const idOf = memoized(keyHash);
   let listener: Promise<PostgresSession> | undefined;
-  const schema = [
-    `create table if not exists ${name} (
-    id bytea primary key,
-    lock_key text not null,
-    lease_id text,
-    ends_at timestamptz,
-    version text not null,
-    record text
-  )`,
-    line.schema,
-  ];
 
   function run(statement: string, values: readonly SqlValue[], signal: AbortSignal) {
-    return pool.use(signal, (session) => orCreate(session, schema, () => session.run(statement, values)));
+    return pool.use(signal, (session) =>
+      orCreate(session, line.schema, () => session.run(statement, values)),
+    );
   }
 
   /** Listens once for all waiters, and once more if that connection has ended. */

@@ -127,6 +127,8 @@ export function redisLockStore(
 
     break: (key, version, signal) => run(signal, scripts.break, key, version, channels),
 
+    forget: (key, version, signal) => run(signal, scripts.forget, key, version),
+
     async *list(beginning, signal) {
       const listed = new Set<string>();
       for await (const names of redis.names(signal, recordPattern(prefix, beginning))) {

@@ -153,6 +153,18 @@ export function rowLockStore(table: LockTable): LockStore {
       return row?.version === version && !row.runs ? 'notHeld' : 'changed';
     },
 
+    async forget(key, version, signal) {
+      const forgotten = await matches(
+        `delete from ${name} where id = ? and version = ? and (ends_at is null or ends_at <= ${now})`,
+        [idOf(key), rowVersion(version)],
+        signal,
+      );
+      if (forgotten) return 'forgotten';
+      const row = await find(key, signal);
+      if (row === undefined) return 'forgotten';
+      return row.runs ? 'held' : 'changed';
+    },
+
     async *list(prefix, signal) {
       const beginning = toAscii(prefix);
       const values = [beginning.length, beginning];
