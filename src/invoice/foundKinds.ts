@@ -1,4 +1,4 @@
-/** What a text that a search finds is of. */
+/** Field whose text a search has found. */
 export const foundKinds = ['invoice', 'payment', 'description', 'amount'] as const;
 export type FoundKind = (typeof foundKinds)[number];
 

@@ -19,7 +19,7 @@ export function sharedLockContract({ subject, store, leaseMs, freshKey, prefix }
   const locks = () => createLocks(store, { clock, leaseSeconds: leaseMs / 1000 });
   const waitMs = 30_000;
   const [a, b] = ['a', 'b'].map((instance) => ({ instance, job: 'contract' }));
-  /** What comes of `waiting` while time passes. */
+  /** Outcome of `waiting` while time passes. */
   async function soon<T>(waiting: Promise<T>): Promise<T> {
     if (!realTime) await pass(soonMs);
     return waiting;
