@@ -1,4 +1,4 @@
-/** Field whose text a search has found. */
+/** Kinds of text in which a search finds something. */
 export const foundKinds = ['invoice', 'payment', 'description', 'amount'] as const;
 export type FoundKind = (typeof foundKinds)[number];
 
