@@ -31,7 +31,6 @@ import { cosmosAudit } from './ops/cosmosAudit.ts';
 import type { DeadLetterSource } from './ops/deadLetters.ts';
 import type { HealthCheck } from './ops/health.ts';
 import { serviceBusDeadLetters } from './ops/serviceBusDeadLetters.ts';
-import { type AccountRecord, accountRecord } from './paying/accountCheck.ts';
 import type { HeldMessages } from './paying/executePayments.ts';
 import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
@@ -65,7 +64,6 @@ export interface Cloud {
   healthChecks: readonly HealthCheck[];
   /** @throws {ShardsChanged} */
   checkShards: () => Promise<void>;
-  account: AccountRecord;
   close(): Promise<void>;
 }
 
@@ -135,7 +133,6 @@ export function azureCloud(
       { name: 'serviceBus', probe: (abortSignal) => commands.createMessageBatch({ abortSignal }) },
     ],
     checkShards,
-    account: accountRecord(documents, clock),
     async close() {
       await lockStore[Symbol.asyncDispose]();
       await close();

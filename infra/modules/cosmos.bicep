@@ -37,6 +37,10 @@ var containers = [
       '/payment/inProgress/since/?'
       '/checkAt/?'
       '/dueAt/?'
+      '/terms/[]/?'
+      '/amountMinor/?'
+      '/reversals/refundedMinor/?'
+      '/reversals/disputedMinor/?'
     ]
   }
   {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startPayments } from '../../local/stripe/index.ts';
 import { cosmosDocuments } from '../../packages/jobs/src/documents/cosmosDocuments.ts';
-import { accountRecord, checkedAccount } from '../../src/paying/accountCheck.ts';
+import { checkedAccount } from '../../src/paying/accountCheck.ts';
 import type { AccountAnswer, RateLimited } from '../../src/paying/paymentProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
@@ -31,7 +31,7 @@ function aProcess(answer: () => AccountAnswer | RateLimited) {
   const telemetry = recordedTelemetry();
   const logged: string[] = [];
   const instance = anInstance({ clock, telemetry, log: (line) => logged.push(line) });
-  const record = accountRecord(cosmosDocuments(cosmos.containers.invoices), clock);
+  const documents = cosmosDocuments(cosmos.containers.invoices);
   let asked = 0;
   const provider = {
     async account() {
@@ -47,7 +47,7 @@ function aProcess(answer: () => AccountAnswer | RateLimited) {
     unused() {},
   };
   const turns = { turn: async () => (paused.now ? undefined : turn) };
-  const account = checkedAccount(provider, record, instance, turns);
+  const account = checkedAccount(provider, documents, instance, turns);
   const check = account.admission;
   const { checkKey } = account;
   const probe = () => account.healthChecks[0]?.probe();

@@ -150,6 +150,10 @@ export function holdLease(
       compareClock();
       return loss;
     },
+    get remainingMs() {
+      compareClock();
+      return state === 'held' ? tenure.trustedUntil - clock.monotonic() : 0;
+    },
     assertHeld() {
       compareClock();
       if (loss !== undefined) throw new LeaseLost(key, loss);

@@ -25,6 +25,11 @@ export interface Lease extends AsyncDisposable {
    */
   readonly lost: Loss | undefined;
   /**
+   * Time left until the holder stops trusting the lease if no further renewal succeeds (ms): 0 once it is lost or released. Renewals
+   * go on by themselves, so work that needs longer than this only has to call `assertHeld` again.
+   */
+  readonly remainingMs: number;
+  /**
    * Call it right before each side effect. It compares the clock, so it is right even in the first line of
    * code after a pause.
    *

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The command `local-azure`. */
+import { exitFor } from './failure.ts';
 import { version } from './version.ts';
 
 const programs: Record<string, () => Promise<unknown>> = {
@@ -14,7 +15,7 @@ local-azure host [options]         a Functions app, on them
 local-azure cosmos [options]       Cosmos DB alone
 local-azure service-bus [options]  Service Bus alone
 local-azure --version
-Each command but the last two has --help.`;
+services and host list their options with --help.`;
 
 const [command] = process.argv.slice(2);
 if (command === '--version') console.log(version());
@@ -28,5 +29,5 @@ else {
   }
   // The programs read their options from the command line.
   if (named) process.argv.splice(2, 1);
-  await program();
+  await program().catch(exitFor);
 }

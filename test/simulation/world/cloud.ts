@@ -11,7 +11,6 @@ import {
 import { type WorkItem, workItemMessages } from '../../../packages/jobs/src/workItems/workItem.ts';
 import type { Cloud } from '../../../src/cloud.ts';
 import { shardsCheck } from '../../../src/invoice/shard.ts';
-import { accountRecord } from '../../../src/paying/accountCheck.ts';
 import type { LockRenewal } from '../../../src/paying/messageLock.ts';
 import { queues as queueNames, serviceBusQueues } from '../../../src/platform/azureNames.ts';
 import { idOfNext } from '../../../src/platform/serviceBusHeldMessages.ts';
@@ -193,8 +192,6 @@ export function cloudOf(
       ],
       healthChecks: [],
       checkShards: shardsCheck(documents, shards),
-      // For the dashboard only, which nobody opens here.
-      account: accountRecord(documents, clock),
       async close() {},
     },
   };
