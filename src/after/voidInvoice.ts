@@ -130,7 +130,7 @@ export function voidInvoice(
       case 'refused':
         return { kind: 'notCanceled', paymentId, message: outcome.message };
       case 'notCalled':
-      case 'heldBack':
+      case 'blocked':
       case 'unknown':
         return { kind: 'silent', message: whySilent(outcome) };
     }

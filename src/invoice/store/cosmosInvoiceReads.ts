@@ -9,8 +9,8 @@ import {
   whereAll,
 } from '@payonce/jobs/documents/cosmos';
 import { z } from 'zod';
-import { dayId, standingId } from '../figures/counters.ts';
-import type { FigureReads } from '../figures/invoiceFigures.ts';
+import { dayId, standingId } from '../counters/counters.ts';
+import type { CounterReads } from '../counters/invoiceCounters.ts';
 import type { Only } from '../foundKinds.ts';
 import { shardNames } from '../shard.ts';
 import { type Backlog, type InvoiceFilter, type Overdue, oldestDue, retryWithinMs } from './invoiceStore.ts';
@@ -178,12 +178,12 @@ export async function cosmosOverdue(
 /** Invoices that a page of a recount holds at most. */
 export const pageSize = 1000;
 
-/** Fields that the figures depend on. */
+/** Fields that the counters depend on. */
 const countedFields = `c.id, c.version, c.currency, c.amountMinor, c.status, c.actionableAt, c.payment, c.declinedAt,
   c.reversals`;
 
-/** See `FigureReads`. Each query but that of `all` uses an index, and finds little. */
-export function cosmosFigureReads(container: Container): FigureReads {
+/** See `CounterReads`. Each query but that of `all` uses an index, and finds little. */
+export function cosmosCounterReads(container: Container): CounterReads {
   return {
     standing: () => queryAll(container, spec('SELECT * FROM c WHERE c.id = @id', { '@id': standingId })),
 

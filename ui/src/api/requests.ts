@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { auditAnswer, reportAnswer } from '../../../src/ops/answers/figureAnswers.ts';
 import {
   fileBegunAnswer,
   importAnswer,
@@ -23,6 +22,7 @@ import {
 } from '../../../src/ops/answers/messageAnswers.ts';
 import { meAnswer, overviewAnswer } from '../../../src/ops/answers/overviewAnswers.ts';
 import { pauseInForceAnswer } from '../../../src/ops/answers/pauseAnswers.ts';
+import { auditAnswer, reportAnswer } from '../../../src/ops/answers/reportAnswers.ts';
 import { runAnswer, runsAnswer, startedAnswer } from '../../../src/ops/answers/runAnswers.ts';
 import { call } from './call.ts';
 

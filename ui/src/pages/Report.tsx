@@ -1,4 +1,4 @@
-import type { ReportDay } from '../../../src/ops/answers/figureAnswers.ts';
+import type { ReportDay } from '../../../src/ops/answers/reportAnswers.ts';
 import { download } from '../api/call.ts';
 import { api, withQuery } from '../api/requests.ts';
 import { amountText, countText } from '../format/amountText.ts';

@@ -15,7 +15,7 @@ import { type Lease, noLease } from '@payonce/leases';
 import { partMetric } from '@payonce/leases/telemetry';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Instance } from '../instance.ts';
-import { countPostponed, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
+import { countRetried, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
 import {
   type Done,
   type Effects,
@@ -114,8 +114,8 @@ export function createProcessSeveral({ stages, effects, sendAgain, instance, onc
       }
     }
     for (const one of later) {
-      if (one.kind !== 'postponed') continue;
-      countPostponed(telemetry, one);
+      if (one.kind !== 'retried') continue;
+      countRetried(telemetry, one);
     }
   }
 

@@ -324,7 +324,7 @@ export function readsContract({ world }: InvoiceContract): void {
   describe('figures', () => {
     test('of an empty store', async () => {
       const { invoices, clock } = await world({ shards: 4 });
-      expect(await invoices.figures(iso(clock.now()))).toEqual({
+      expect(await invoices.counts(iso(clock.now()))).toEqual({
         byStatus: new Map(),
         staleClaims: 0,
         charges: 0,
@@ -356,7 +356,7 @@ export function readsContract({ world }: InvoiceContract): void {
       );
       const message = newOutboxMessage({ id: 'm1', shard, destination: 'work-items', body: [] }, 0);
       await create({ ...message, status: 'parked' });
-      expect(await invoices.figures(iso(now))).toEqual({
+      expect(await invoices.counts(iso(now))).toEqual({
         byStatus: new Map([
           ['pending', 2],
           ['claimed', 2],
@@ -411,7 +411,7 @@ export function readsContract({ world }: InvoiceContract): void {
         },
         { id: 'f', ...paid },
       );
-      expect(await invoices.figures(iso(clock.now()))).toMatchObject({
+      expect(await invoices.counts(iso(clock.now()))).toMatchObject({
         refunded: [{ currency: 'USD', count: 2, amountMinor: 127 }],
         openDisputes: [
           { currency: 'EUR', count: 2, amountMinor: 7 },

@@ -7,6 +7,9 @@ import { shardOf } from '../../src/invoice/shard.ts';
 import { queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
 
+/** The setting SHARDS of the hosts. */
+export const bulkShards = 4;
+
 export interface BulkSize {
   invoices: number;
   messages: number;
@@ -19,7 +22,7 @@ const at = '2026-01-01T00:00:00.000Z';
  * Stores what an outage leaves behind: parked invoices, parked outbox messages with one receipt each, and
  * dead letters.
  */
-export async function seedBulk(cloud: LocalCloud, shards: number, size: BulkSize): Promise<void> {
+export async function seedBulk(cloud: LocalCloud, size: BulkSize): Promise<void> {
   const container = cloud.cosmosClient.database('payonce').container('invoices');
   const parked = numbered(size.invoices, 'bulk').map((id, n) => {
     const content = {
@@ -31,7 +34,7 @@ export async function seedBulk(cloud: LocalCloud, shards: number, size: BulkSize
       paymentMethod: 'pm_card_visa',
     };
     const { actionableAt: _, ...invoice } = newInvoice(content, {
-      shard: shardOf(id, shards),
+      shard: shardOf(id, bulkShards),
       at,
       by: 'seed',
     });
@@ -47,7 +50,7 @@ export async function seedBulk(cloud: LocalCloud, shards: number, size: BulkSize
   const messages = numbered(size.messages, 'message').map((id, n) => {
     const input = { customerId: 'cus_1', amountMinor: 1, currency: 'USD', paymentId: `pi_${n}`, paidAt: at };
     const body = [{ resourceId: `receipt-${n}`, stage: 'receipt', input }];
-    const shard = (n % shards).toString(16).padStart(2, '0');
+    const shard = (n % bulkShards).toString(16).padStart(2, '0');
     const content = { id, shard, destination: queues.workItems, body };
     const { nextAttemptAt: _, ...message } = newOutboxMessage(content, Date.parse(at) + n);
     return { ...message, status: 'parked', attempts: 10, lastError: 'the queue was away' };

@@ -1,27 +1,5 @@
 import { expect, test } from 'vitest';
-import { startLocalCloud } from '../support/localCloud.ts';
-import { seededRandom } from '../support/seededRandom.ts';
-import { noSignals } from '../support/signals.ts';
-import { longestDelayMs, payThroughShutdowns, tooLate, wrongRecords } from './shutdowns.ts';
-
-/** The short form of `npm run check -- shutdown`. */
-test.skipIf(noSignals)(
-  'hosts that Azure stops in the middle of a run: everything is paid once, and every record is right',
-  { timeout: 300_000 },
-  async () => {
-    await using cloud = await startLocalCloud();
-    const report = await payThroughShutdowns(cloud, {
-      invoices: 300,
-      durationMs: 15_000,
-      hosts: 2,
-      terminations: 2,
-      random: seededRandom(1),
-    });
-    expect(report.problems).toEqual([]);
-    expect(report.evidence.invoices).toHaveLength(300);
-    expect(report.stops).toHaveLength(2);
-  },
-);
+import { longestDelayMs, tooLate, wrongRecords } from './stops.ts';
 
 test('a delay that the lock of a message explains is fine, a longer one is not', () => {
   expect(tooLate([5, longestDelayMs])).toEqual([]);

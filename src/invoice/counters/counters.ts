@@ -14,7 +14,7 @@ import type { Invoice } from '../invoice.ts';
 import { atRisk, goneBack, overdueRefunds, type Reversals } from '../reversals.ts';
 
 /**
- * The figures of a shard, kept in documents beside its invoices so that one transaction changes both:
+ * The counters of a shard, in documents beside its invoices so that one transaction changes both:
  *
  *   :figures              how many invoices there are in each status, and the like
  *   :figures:2026-01-31   what was paid, declined, refunded and disputed on a day (UTC)
@@ -27,12 +27,12 @@ import { atRisk, goneBack, overdueRefunds, type Reversals } from '../reversals.t
 
 export const standingId = systemId('figures');
 
-/** The id of the figures of a day (`YYYY-MM-DD`). Ids of several days sort as the days do. */
+/** The id of the counters of a day (`YYYY-MM-DD`). Ids of several days sort as the days do. */
 export function dayId(day: string): string {
   return `${standingId}:${day}`;
 }
 
-export function isFigureId(id: string): boolean {
+export function isCounterId(id: string): boolean {
   return id === standingId || id.startsWith(`${standingId}:`);
 }
 
@@ -47,16 +47,16 @@ export const standingSchema = tolerantObject({
   horizon: z.string(),
   _etag: z.string(),
 });
-export type StandingFigures = z.infer<typeof standingSchema>;
+export type StandingCounters = z.infer<typeof standingSchema>;
 
-export const dayFiguresSchema = tolerantObject({
+export const dayCountersSchema = tolerantObject({
   id: z.string().startsWith(`${standingId}:`),
   shard: z.string(),
   day: z.string(),
   ...counted,
   _etag: z.string(),
 });
-export type DayFigures = z.infer<typeof dayFiguresSchema>;
+export type DayCounters = z.infer<typeof dayCountersSchema>;
 
 /** Distance between two horizons (ms). Due dates on the full five minutes are never counted one by one. */
 const stepMs = 300_000;
@@ -66,15 +66,15 @@ export function horizonAt(now: number): string {
   return new Date((Math.floor(now / stepMs) + 1) * stepMs).toISOString();
 }
 
-/** Figures, as they are first stored. */
-interface NewFigures {
+/** Counters, as they are first stored. */
+interface NewCounters {
   readonly id: string;
   readonly shard: string;
   readonly [field: string]: unknown;
 }
 
 /** `now`: milliseconds. */
-export function newStanding(shard: string, now: number): NewFigures {
+export function newStanding(shard: string, now: number): NewCounters {
   return { id: standingId, shard, type: 'figures', counts: {}, archived: {}, horizon: horizonAt(now) };
 }
 
@@ -82,18 +82,18 @@ export function newDay(
   shard: string,
   day: string,
   counts: Readonly<Record<string, number>> = {},
-): NewFigures {
+): NewCounters {
   return { id: dayId(day), shard, type: 'figures', day, counts, archived: {} };
 }
 
-/** As much of an invoice as its figures depend on. */
+/** As much of an invoice as its counters depend on. */
 export type Countable = Pick<Invoice, 'id' | 'currency' | 'amountMinor' | 'status'> &
   Partial<Pick<Invoice, 'actionableAt' | 'payment' | 'declinedAt' | 'reversals' | 'archivedAt'>>;
 
 export type Counters = Map<string, number>;
 
-/** Counts that one invoice adds. */
-export interface Contribution {
+/** Counters to which one invoice adds. */
+export interface InvoiceCounts {
   /** To those of the shard, except for `due`. */
   standing: Counters;
   /** To those of each day (`YYYY-MM-DD`, UTC). */
@@ -115,19 +115,19 @@ export const countName = {
   refundedMinor: (currency: string) => `refundedMinor_${currency}`,
   openDisputes: (currency: string) => `openDisputes_${currency}`,
   openDisputesMinor: (currency: string) => `openDisputesMinor_${currency}`,
-  moved: (kind: Movement['kind'], currency: string) => `${kind}_${currency}`,
-  movedMinor: (kind: Movement['kind'], currency: string) => `${kind}Minor_${currency}`,
+  moved: (kind: ReportEntry['kind'], currency: string) => `${kind}_${currency}`,
+  movedMinor: (kind: ReportEntry['kind'], currency: string) => `${kind}Minor_${currency}`,
 } as const;
 
-/** Counts that an invoice adds to the figures as it is. Pure. */
-export function contributionOf(invoice: Countable): Contribution {
+/** Counts that an invoice adds to the counters as it is. Pure. */
+export function invoiceCountsOf(invoice: Countable): InvoiceCounts {
   const { status, payment, reversals, currency } = invoice;
   const standing: Counters = new Map();
   const days = new Map<string, Counters>();
   add(standing, status, 1);
   if (payment?.id !== undefined) add(standing, countName.charges, 1);
   if (reversals !== undefined) addReversals(standing, reversals, currency);
-  for (const { kind, at, amountMinor, currency: its } of movementsOf(invoice)) {
+  for (const { kind, at, amountMinor, currency: its } of reportEntriesOf(invoice)) {
     const day = at.slice(0, 10);
     const counts = days.get(day) ?? new Map();
     days.set(day, counts);
@@ -173,22 +173,22 @@ export function addAll(to: Counters, counts: Iterable<readonly [string, number]>
 }
 
 /**
- * Kinds of sums in a report. `disputed` is every dispute that is open or lost, by the day on which it was opened;
+ * Kinds of entries in a report. `disputed` is every dispute that is open or lost, by the day on which it was opened;
  * `disputeLost` those of them that are lost.
  */
-export const movementKinds = ['paid', 'declined', 'refunded', 'disputed', 'disputeLost'] as const;
-export type MovementKind = (typeof movementKinds)[number];
+export const reportKinds = ['paid', 'declined', 'refunded', 'disputed', 'disputeLost'] as const;
+export type ReportKind = (typeof reportKinds)[number];
 
 /** An amount of one invoice, and when (ISO 8601, UTC) it moved, or was refused. */
-export interface Movement {
-  kind: MovementKind;
+export interface ReportEntry {
+  kind: ReportKind;
   at: string;
   amountMinor: number;
   currency: string;
 }
 
-/** All movements of an invoice as it is. Pure. */
-export function movementsOf({
+/** All report entries of an invoice as it is. Pure. */
+export function reportEntriesOf({
   status,
   amountMinor,
   currency,
@@ -196,12 +196,12 @@ export function movementsOf({
   declinedAt,
   reversals,
 }: Pick<Invoice, 'status' | 'amountMinor' | 'currency'> &
-  Partial<Pick<Invoice, 'payment' | 'declinedAt' | 'reversals'>>): Movement[] {
+  Partial<Pick<Invoice, 'payment' | 'declinedAt' | 'reversals'>>): ReportEntry[] {
   const part = (
-    kind: MovementKind,
+    kind: ReportKind,
     at: string,
     of: { amountMinor: number; currency?: string },
-  ): Movement => ({
+  ): ReportEntry => ({
     kind,
     at,
     amountMinor: of.amountMinor,
@@ -236,11 +236,11 @@ const movesPath = `counts.${countName.moves}`;
 export const mostIncrements = 9;
 
 /**
- * The patches that move the figures of a shard by these changes; none if they change no figure. The horizon may be old: it is
+ * The patches of the counters of a shard for these changes; none if they change no count. The horizon may be old: it is
  * a condition of the write. Pure.
  */
-export function figureMoves(
-  { horizon }: Pick<StandingFigures, 'horizon'>,
+export function counterPatches(
+  { horizon }: Pick<StandingCounters, 'horizon'>,
   changes: readonly Change[],
 ): Patch[] {
   const standing: Counters = new Map();
@@ -268,11 +268,11 @@ export function figureMoves(
   return [...ofStanding, ...ofDays];
 
   function count(invoice: Countable, times: 1 | -1): void {
-    const contribution = contributionOf(invoice);
+    const own = invoiceCountsOf(invoice);
     const map = invoice.archivedAt === undefined ? 'counts' : 'archived';
-    for (const [name, n] of contribution.standing) add(standing, `${map}.${name}`, n * times);
+    for (const [name, n] of own.standing) add(standing, `${map}.${name}`, n * times);
     if (isDueBefore(invoice, horizon)) add(standing, `${map}.${countName.due}`, times);
-    for (const [day, counts] of contribution.days) {
+    for (const [day, counts] of own.days) {
       const sum = days.get(day) ?? new Map();
       days.set(day, sum);
       for (const [name, n] of counts) add(sum, `${map}.${name}`, n * times);
@@ -301,10 +301,10 @@ function patchesOf(id: string, increments: readonly (readonly [string, number])[
   return patches;
 }
 
-/** Moves the figures in the transaction that changes the invoices, so that neither is ever there without the other. */
+/** Changes the counters in the transaction that changes the invoices, so that neither is ever there without the other. */
 export interface CounterKeeper {
   /**
-   * The operations of a transaction that patches these invoices: the patches, and what moves the figures. `before` has the
+   * The operations of a transaction that patches these invoices: the patches, and those of the counters. `before` has the
    * invoices as they were read, or as the conditions of the patches say they are.
    */
   patching(shard: string, patches: readonly Patch[], before: readonly Countable[]): Operation[];
@@ -348,7 +348,7 @@ export function counterKeeper({
         (code) => code === refusedBecause.missing || code === refusedBecause.changed,
       );
       const operation = operations[at];
-      if (operation?.kind !== 'patch' || !isFigureId(operation.id)) return;
+      if (operation?.kind !== 'patch' || !isCounterId(operation.id)) return;
       try {
         if (operation.id !== standingId) return await createDays(documents, shard, operations);
         horizons.set(shard, (await standingOf(documents, shard, clock.now())).horizon);
@@ -360,16 +360,16 @@ export function counterKeeper({
   };
 
   function moving(shard: string, changes: readonly Change[]): Patch[] {
-    return figureMoves({ horizon: horizons.get(shard) ?? horizonAt(clock.now()) }, changes);
+    return counterPatches({ horizon: horizons.get(shard) ?? horizonAt(clock.now()) }, changes);
   }
 }
 
-/** The figures of a shard. The first to ask, at `now` (milliseconds), creates them. @throws {StoreAway} */
+/** The counters of a shard. The first to ask, at `now` (milliseconds), creates them. @throws {StoreAway} */
 export async function standingOf(
   documents: DocumentStore,
   shard: string,
   now: number,
-): Promise<StandingFigures> {
+): Promise<StandingCounters> {
   const [stored] = await documents.read(shard, [standingId]);
   if (stored !== undefined) return standingSchema.parse(stored);
   await keepFirst(documents, newStanding(shard, now));
@@ -377,7 +377,7 @@ export async function standingOf(
   return standingSchema.parse(created);
 }
 
-/** Creates the figures of the days that these operations change, unless they are there. @throws {StoreAway} */
+/** Creates the counters of the days that these operations change, unless they are there. @throws {StoreAway} */
 export async function createDays(
   documents: DocumentStore,
   shard: string,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { newSchedule } from '../../packages/jobs/src/rate/schedule.ts';
-import { backlogFigures, paceFigures } from '../../src/ops/summary.ts';
+import { backlogReport, paceReport } from '../../src/ops/summary.ts';
 
 const now = Date.parse('2026-01-01T12:00:00.000Z');
 const schedule = {
@@ -10,7 +10,7 @@ const schedule = {
 };
 
 test('what is allowed, used and refused, and how long a call waits', () => {
-  expect(paceFigures(schedule, now)).toEqual({
+  expect(paceReport(schedule, now)).toEqual({
     allowedPerSecond: 25,
     usedPerSecond: 24.568,
     refusedShare: 0.004,
@@ -19,7 +19,7 @@ test('what is allowed, used and refused, and how long a call waits', () => {
 });
 
 test('nothing is used once nobody has reserved anything for a minute', () => {
-  expect(paceFigures(schedule, now + 60_001)).toEqual({
+  expect(paceReport(schedule, now + 60_001)).toEqual({
     allowedPerSecond: 25,
     usedPerSecond: 0,
     refusedShare: 0,
@@ -28,14 +28,14 @@ test('nothing is used once nobody has reserved anything for a minute', () => {
 });
 
 const since = new Date(now - 90_000).toISOString();
-const charges = paceFigures(schedule, now);
+const charges = paceReport(schedule, now);
 
 test.each([
   ['at what is used', charges, 41],
   ['at what is allowed, if nothing is', { ...charges, usedPerSecond: 0 }, 40],
   ['unknown, if nobody has paid yet', null, null],
 ])('how long the backlog takes: %s', (_, pace, estimatedSeconds) => {
-  expect(backlogFigures({ waiting: 900, claimed: 100, since }, pace, now)).toEqual({
+  expect(backlogReport({ waiting: 900, claimed: 100, since }, pace, now)).toEqual({
     waiting: 900,
     claimed: 100,
     oldestSeconds: 90,
@@ -44,7 +44,7 @@ test.each([
 });
 
 test('no backlog', () => {
-  expect(backlogFigures({ waiting: 0, claimed: 0 }, null, now)).toEqual({
+  expect(backlogReport({ waiting: 0, claimed: 0 }, null, now)).toEqual({
     waiting: 0,
     claimed: 0,
     oldestSeconds: 0,

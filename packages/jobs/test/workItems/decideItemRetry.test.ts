@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { decidePostponement, longestRefusedMs, type Retry } from '../../src/workItems/nextTry.ts';
+import { decideItemRetry, longestRefusedMs, type Retry } from '../../src/workItems/nextTry.ts';
 
 const start = Date.parse('2026-01-01T12:00:00.000Z');
 const hour = 3_600_000;
 const evenly = () => 0.5;
 
-/** All waits, in seconds, of a work item that cannot be done for so long, or until it is given up. */
+/** All waits, in seconds, of a work item that cannot be done for so long, or until it becomes poison. */
 function waits(
   refused: boolean,
   untilMs: number,
@@ -14,7 +14,7 @@ function waits(
   const delays: number[] = [];
   let retry = before;
   for (let now = start; now < start + untilMs;) {
-    const decision = decidePostponement(retry, { now, refused, random });
+    const decision = decideItemRetry(retry, { now, refused, random });
     if (decision.kind === 'giveUp') break;
     delays.push(decision.delayMs / 1000);
     now += decision.delayMs;
@@ -24,7 +24,7 @@ function waits(
 }
 const sum = (all: readonly number[]) => all.reduce((total, one) => total + one, 0);
 
-describe('decidePostponement', () => {
+describe('decideItemRetry', () => {
   test('doubles the wait each time, from ten seconds to at most ten minutes', () => {
     expect(waits(false, 2 * hour).slice(0, 8)).toEqual([10, 20, 40, 80, 160, 320, 600, 600]);
   });
@@ -44,15 +44,15 @@ describe('decidePostponement', () => {
     expect(sum(waits(true, 100 * hour, { before: { tries: 300, since } }))).toBeGreaterThanOrEqual(24 * 3600);
     const refusedSince = new Date(start - 24 * hour).toISOString();
     const before = { tries: 300, since, refusedSince };
-    expect(decidePostponement(before, { now: start, refused: true })).toEqual({ kind: 'giveUp' });
-    expect(decidePostponement(before, { now: start, refused: false })).toMatchObject({ kind: 'later' });
+    expect(decideItemRetry(before, { now: start, refused: true })).toEqual({ kind: 'giveUp' });
+    expect(decideItemRetry(before, { now: start, refused: false })).toMatchObject({ kind: 'later' });
   });
 
   test('counts the tries, and keeps since when', () => {
     const since = new Date(start).toISOString();
     const asked = { now: start, refused: false };
-    expect(decidePostponement(undefined, asked)).toMatchObject({ retry: { tries: 1, since } });
-    expect(decidePostponement({ tries: 4, since }, { ...asked, now: start + 60_000 })).toMatchObject({
+    expect(decideItemRetry(undefined, asked)).toMatchObject({ retry: { tries: 1, since } });
+    expect(decideItemRetry({ tries: 4, since }, { ...asked, now: start + 60_000 })).toMatchObject({
       retry: { tries: 5, since },
     });
   });

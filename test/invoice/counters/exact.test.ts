@@ -7,10 +7,10 @@ import { type InvoiceChange, ifClaimedBy, ifUnchanged } from '../../../src/invoi
 import { reversalsOf } from '../../../src/invoice/reversals.ts';
 import { shardOf } from '../../../src/invoice/shard.ts';
 import type { SettledItem } from '../../../src/invoice/store/invoiceStore.ts';
+import { memoryCounterReads } from '../../memory/memoryCounterReads.ts';
 import { memoryDocuments, type TransactionFault } from '../../memory/memoryDocuments.ts';
-import { memoryFigureReads } from '../../memory/memoryFigureReads.ts';
 import { memoryInvoiceStore } from '../../memory/memoryInvoiceStore.ts';
-import { expectExact } from './figuresWorld.ts';
+import { expectExact } from './countersWorld.ts';
 
 const shards = 2;
 const hour = 3_600_000;
@@ -88,7 +88,7 @@ test('after anything, in any order, with any answers lost', { timeout: 120_000 }
       }
       waiting.length = 0;
       await invoices.moveHorizons();
-      await expectExact(invoices, memoryFigureReads(documents), {
+      await expectExact(invoices, memoryCounterReads(documents), {
         shards,
         now: new Date(clock.now()).toISOString(),
       });

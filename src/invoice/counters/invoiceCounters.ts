@@ -14,56 +14,56 @@ import { invoiceStatuses } from '../invoiceStatus.ts';
 import type {
   Backlog,
   Correction,
-  DayFigure,
-  InvoiceFigures,
+  DayCount,
+  StandingCounts,
   InvoiceStore,
   Recounted,
-  ReversedFigure,
+  ReversedCount,
 } from '../store/invoiceStore.ts';
 import {
   add,
   addAll,
   type Counters,
-  contributionOf,
+  invoiceCountsOf,
   countName,
-  dayFiguresSchema,
+  dayCountersSchema,
   dayId,
   horizonAt,
   isDueBefore,
-  movementKinds,
+  reportKinds,
   newDay,
   newStanding,
-  type StandingFigures,
+  type StandingCounters,
   standingId,
   standingOf,
   standingSchema,
 } from './counters.ts';
 
-/** The figures of an invoice store, on whatever keeps the documents. */
-export function invoiceFigures({
+/** The counters of an invoice store, on whatever keeps the documents. */
+export function invoiceCounters({
   documents,
   reads,
   clock,
   onUnreadable,
 }: {
   documents: DocumentStore;
-  reads: FigureReads;
+  reads: CounterReads;
   clock: Clock;
   onUnreadable?: OnUnreadable | undefined;
-}): Pick<InvoiceStore, 'figures' | 'backlog' | 'dayFigures' | 'recount' | 'moveHorizons'> {
+}): Pick<InvoiceStore, 'counts' | 'backlog' | 'dayCounts' | 'recount' | 'moveHorizons'> {
   const parts = { documents, reads, now: () => clock.now() };
   return {
-    figures: (now) => readFigures(reads, now, onUnreadable),
+    counts: (now) => readCounts(reads, now, onUnreadable),
     backlog: (now) => readBacklog(reads, now),
-    dayFigures: (days) => readDays(reads, days, onUnreadable),
+    dayCounts: (days) => readDays(reads, days, onUnreadable),
     recount: (shard) => recountShard(parts, shard),
     moveHorizons: (signal) => moveHorizons(parts, signal),
   };
 }
 
 /** Queries behind the counters. All may reject with `StoreAway`. */
-export interface FigureReads {
-  /** The documents of the shards' figures, as they are stored; of all shards. */
+export interface CounterReads {
+  /** The documents of the shards' counters, as they are stored; of all shards. */
   standing(): Promise<unknown[]>;
   /** Counters of the days from one to another (`YYYY-MM-DD`), both included: of one shard or of all. Absent: of all days. */
   days(query: { from?: string; to?: string; shard?: string }): Promise<unknown[]>;
@@ -73,20 +73,20 @@ export interface FigureReads {
   staleClaims(now: string): Promise<number>;
   /** Time (ISO 8601) from which the first of the invoices that are due at `now` has been waiting; undefined if none is. */
   waitingSince(now: string): Promise<string | undefined>;
-  /** All invoices of a shard, page by page, as far as figures depend on them. */
+  /** All invoices of a shard, page by page, as far as counters depend on them. */
   all(shard: string): AsyncIterable<readonly unknown[]>;
 }
 
-async function readStanding(reads: FigureReads, onUnreadable?: OnUnreadable): Promise<StandingFigures[]> {
+async function readStanding(reads: CounterReads, onUnreadable?: OnUnreadable): Promise<StandingCounters[]> {
   return readableDocuments(await reads.standing(), standingSchema, 'figures', onUnreadable);
 }
 
-/** See `InvoiceStore.figures`. */
-export async function readFigures(
-  reads: FigureReads,
+/** See `InvoiceStore.counts`. */
+export async function readCounts(
+  reads: CounterReads,
   now: string,
   onUnreadable?: OnUnreadable,
-): Promise<InvoiceFigures> {
+): Promise<StandingCounts> {
   const [standing, staleClaims] = await Promise.all([
     readStanding(reads, onUnreadable),
     reads.staleClaims(now),
@@ -110,7 +110,7 @@ export async function readFigures(
 }
 
 /** See `InvoiceStore.backlog`. Only what is due near the horizon is counted one by one. */
-export async function readBacklog(reads: FigureReads, now: string): Promise<Backlog> {
+export async function readBacklog(reads: CounterReads, now: string): Promise<Backlog> {
   const [standing, staleClaims, since] = await Promise.all([
     readStanding(reads),
     reads.staleClaims(now),
@@ -128,7 +128,7 @@ export async function readBacklog(reads: FigureReads, now: string): Promise<Back
   };
 
   /** Number of invoices due at `now` less those due at the horizon. */
-  async function dueNear(horizon: string, of: readonly StandingFigures[]): Promise<number> {
+  async function dueNear(horizon: string, of: readonly StandingCounters[]): Promise<number> {
     const names = of.map(({ shard }) => shard);
     // `now` itself is due.
     const next = after(now);
@@ -144,23 +144,23 @@ function after(time: string): string {
   return new Date(Date.parse(time) + 1).toISOString();
 }
 
-/** Movements of each shard on each of these days (`YYYY-MM-DD`, both included). Documents that cannot be read are passed over. */
+/** Report entries of each shard on each of these days (`YYYY-MM-DD`, both included). Documents that cannot be read are passed over. */
 export async function readDays(
-  reads: FigureReads,
+  reads: CounterReads,
   { from, to }: { from: string; to: string },
   onUnreadable?: OnUnreadable,
-): Promise<{ figures: DayFigure[]; unreadable: number }> {
+): Promise<{ counts: DayCount[]; unreadable: number }> {
   const stored = await reads.days({ from, to });
-  const days = readableDocuments(stored, dayFiguresSchema, 'figures', onUnreadable);
-  const figures = days.flatMap(({ day, counts, archived }) => [
-    ...figuresOf(day, counts),
-    ...figuresOf(day, archived),
+  const days = readableDocuments(stored, dayCountersSchema, 'figures', onUnreadable);
+  const all = days.flatMap(({ day, counts, archived }) => [
+    ...dayCountsOf(day, counts),
+    ...dayCountsOf(day, archived),
   ]);
-  return { figures, unreadable: stored.length - days.length };
+  return { counts: all, unreadable: stored.length - days.length };
 }
 
-function figuresOf(day: string, counts: Readonly<Record<string, number>>): DayFigure[] {
-  return movementKinds.flatMap((kind) =>
+function dayCountsOf(day: string, counts: Readonly<Record<string, number>>): DayCount[] {
+  return reportKinds.flatMap((kind) =>
     Object.entries(counts).flatMap(([name, count]) => {
       const currency = name.slice(kind.length + 1);
       if (count === 0 || name !== countName.moved(kind, currency)) return [];
@@ -169,13 +169,13 @@ function figuresOf(day: string, counts: Readonly<Record<string, number>>): DayFi
   );
 }
 
-function sumOf(standing: readonly StandingFigures[], maps: readonly ('counts' | 'archived')[]): Counters {
+function sumOf(standing: readonly StandingCounters[], maps: readonly ('counts' | 'archived')[]): Counters {
   const sum: Counters = new Map();
-  for (const figures of standing) for (const map of maps) addAll(sum, Object.entries(figures[map]));
+  for (const counters of standing) for (const map of maps) addAll(sum, Object.entries(counters[map]));
   return sum;
 }
 
-function reversed(counts: Counters, kind: 'refunded' | 'openDisputes'): ReversedFigure[] {
+function reversed(counts: Counters, kind: 'refunded' | 'openDisputes'): ReversedCount[] {
   return [...counts]
     .flatMap(([name, count]) => {
       const currency = name.slice(kind.length + 1);
@@ -207,13 +207,13 @@ const countableSchema = z.object({
 });
 
 /**
- * Counts the invoices of a shard, and puts its figures right. Nothing is held up meanwhile: each document is written only if
+ * Counts the invoices of a shard, and corrects its counters. Nothing waits meanwhile: each document is written only if
  * no invoice has moved it since before the count began.
  *
  * @throws {NewerVersion} {UnreadableDocument} {StoreAway}
  */
 export async function recountShard(
-  { documents, reads, now }: { documents: DocumentStore; reads: FigureReads; now: () => number },
+  { documents, reads, now }: { documents: DocumentStore; reads: CounterReads; now: () => number },
   shard: string,
 ): Promise<Recounted> {
   const replaced = await replaceUnreadable({ documents, reads, now }, shard);
@@ -221,8 +221,8 @@ export async function recountShard(
   const before = await standingOf(documents, shard, now());
   const days = new Map(
     (await reads.days({ shard })).map((document) => {
-      const figures = dayFiguresSchema.parse(document);
-      return [figures.day, figures];
+      const counters = dayCountersSchema.parse(document);
+      return [counters.day, counters];
     }),
   );
   const standing: Counters = new Map();
@@ -256,10 +256,10 @@ export async function recountShard(
 
   function count(document: unknown): void {
     const invoice = complete(document, countableSchema);
-    const contribution = contributionOf(invoice);
-    addAll(standing, contribution.standing);
+    const own = invoiceCountsOf(invoice);
+    addAll(standing, own.standing);
     if (isDueBefore(invoice, before.horizon)) add(standing, countName.due, 1);
-    for (const [day, counts] of contribution.days) {
+    for (const [day, counts] of own.days) {
       const sum = moved.get(day) ?? new Map();
       moved.set(day, sum);
       addAll(sum, counts);
@@ -274,14 +274,14 @@ const placeSchema = z.object({ id: z.string(), _etag: z.string() });
  * ids. Undefined if one was changed meanwhile. @throws {NewerVersion} {StoreAway}
  */
 async function replaceUnreadable(
-  { documents, reads, now }: { documents: DocumentStore; reads: FigureReads; now: () => number },
+  { documents, reads, now }: { documents: DocumentStore; reads: CounterReads; now: () => number },
   shard: string,
 ): Promise<Correction[] | undefined> {
   const replaced: Correction[] = [];
   for (const stored of [...(await documents.read(shard, [standingId])), ...(await reads.days({ shard }))]) {
     const { id, _etag: version } = placeSchema.parse(stored);
     const isStanding = id === standingId;
-    if ((isStanding ? standingSchema : dayFiguresSchema).safeParse(stored).success) continue;
+    if ((isStanding ? standingSchema : dayCountersSchema).safeParse(stored).success) continue;
     if (isNewer(stored)) throw new NewerVersion(`document "${id}"`);
     const document = isStanding ? newStanding(shard, now()) : newDay(shard, id.slice(dayId('').length));
     if (!(await writeOnce(documents, shard, { kind: 'replace', document, version }))) return undefined;
@@ -317,14 +317,14 @@ function differences(
  * that have become due since the sweep before. Stops at `signal`. @throws {StoreAway} after the other shards
  */
 export async function moveHorizons(
-  { documents, reads, now }: { documents: DocumentStore; reads: FigureReads; now: () => number },
+  { documents, reads, now }: { documents: DocumentStore; reads: CounterReads; now: () => number },
   signal?: AbortSignal,
 ): Promise<void> {
   let failure: { error: unknown } | undefined;
-  for (const figures of readableDocuments(await reads.standing(), standingSchema, 'figures')) {
+  for (const counters of readableDocuments(await reads.standing(), standingSchema, 'figures')) {
     if (signal?.aborted === true) break;
     try {
-      await moveHorizon(figures);
+      await moveHorizon(counters);
     } catch (error) {
       failure ??= { error };
     }
@@ -332,7 +332,7 @@ export async function moveHorizons(
   if (failure !== undefined) throw failure.error;
 
   /** Refused if an invoice of the shard has moved meanwhile: then the next sweep does. */
-  async function moveHorizon({ shard, horizon, _etag: version }: StandingFigures): Promise<void> {
+  async function moveHorizon({ shard, horizon, _etag: version }: StandingCounters): Promise<void> {
     const next = horizonAt(now());
     if (next <= horizon) return;
     const due = await reads.pending({ shards: [shard], from: horizon, before: next });

@@ -1,13 +1,13 @@
 /** Figures that are wrong are put right when somebody asks. */
 import { expect, onTestFinished, test } from 'vitest';
 import { cosmosDocuments } from '../../../packages/jobs/src/documents/cosmosDocuments.ts';
-import { dayId, standingId, standingSchema } from '../../../src/invoice/figures/counters.ts';
-import { recountShard } from '../../../src/invoice/figures/invoiceFigures.ts';
-import { cosmosFigureReads } from '../../../src/invoice/store/cosmosInvoiceReads.ts';
+import { dayId, standingId, standingSchema } from '../../../src/invoice/counters/counters.ts';
+import { recountShard } from '../../../src/invoice/counters/invoiceCounters.ts';
+import { cosmosCounterReads } from '../../../src/invoice/store/cosmosInvoiceReads.ts';
 import { cosmosInvoiceStore } from '../../../src/invoice/store/cosmosInvoiceStore.ts';
 import { payonceCosmos } from '../../support/payonceCosmos.ts';
 import { virtualClock } from '../../support/virtualClock.ts';
-import { expectExact } from './figuresWorld.ts';
+import { expectExact } from './countersWorld.ts';
 import { storeMany } from './manyInvoices.ts';
 
 const shard = '00';
@@ -19,7 +19,7 @@ async function world() {
   const container = cosmos.containers.invoices;
   const clock = virtualClock(start);
   const documents = cosmosDocuments(container);
-  const reads = cosmosFigureReads(container);
+  const reads = cosmosCounterReads(container);
   const invoices = cosmosInvoiceStore(container, { clock, shards: 1 });
   const now = () => new Date(clock.now()).toISOString();
   const standing = async () => standingSchema.parse((await documents.read(shard, [standingId]))[0]);
@@ -66,7 +66,7 @@ test('what stands in the place of a day is passed over, counted as unreadable, a
   const { invoices, documents, container, clock, exact } = await world();
   await storeMany(invoices, 20, { shards: 1, now: start });
   const days = { from: '2026-05-01', to: '2026-07-01' };
-  const before = await invoices.dayFigures(days);
+  const before = await invoices.dayCounts(days);
   const [day] = await documents.read(shard, [dayId('2026-06-01')]);
   const { counts: _, ...edited } = day as { counts: object };
   await container.items.upsert(edited);
@@ -76,7 +76,7 @@ test('what stands in the place of a day is passed over, counted as unreadable, a
     shards: 1,
     onUnreadable: ({ id }) => reports.push(id),
   });
-  expect(await watched.dayFigures(days)).toEqual({ figures: [], unreadable: 1 });
+  expect(await watched.dayCounts(days)).toEqual({ counts: [], unreadable: 1 });
   expect(reports).toEqual([dayId('2026-06-01')]);
   expect(await invoices.recount(shard)).toMatchObject({
     kind: 'recounted',
@@ -85,9 +85,9 @@ test('what stands in the place of a day is passed over, counted as unreadable, a
       { shard, figure: `unreadable document ${dayId('2026-06-01')}`, was: 1, is: 0 },
     ]),
   });
-  expect(await invoices.dayFigures(days)).toEqual(before);
+  expect(await invoices.dayCounts(days)).toEqual(before);
   await container.items.upsert({ id: standingId, shard, type: 'figures' });
-  expect((await watched.figures(new Date(start).toISOString())).byStatus.size).toBe(0);
+  expect((await watched.counts(new Date(start).toISOString())).byStatus.size).toBe(0);
   expect(reports).toEqual([dayId('2026-06-01'), standingId]);
   expect(await invoices.recount(shard)).toMatchObject({ kind: 'recounted', invoices: 20 });
   await exact();

@@ -24,7 +24,7 @@ const pace = z.object({
   /** Delay of the next call. */
   waitSeconds: z.number(),
 });
-export type PaceFigures = z.infer<typeof pace>;
+export type PaceReport = z.infer<typeof pace>;
 
 /** Invoices that are due and unpaid. */
 const backlog = z.object({
@@ -36,7 +36,7 @@ const backlog = z.object({
   /** Time to pay them all at the present pace; null while nothing is being paid and nobody has paid yet. */
   estimatedSeconds: z.number().nullable(),
 });
-export type BacklogFigures = z.infer<typeof backlog>;
+export type BacklogReport = z.infer<typeof backlog>;
 
 const reversed = z.object({ currency: z.string(), count: z.int(), amountMinor: z.number() });
 
@@ -82,7 +82,7 @@ export const reportAnswer = z.object({
 export const recountAnswer = z.object({
   shards: z.int().describe('Shards that were counted'),
   invoices: z.int().describe('Invoices in them'),
-  corrected: z.int().describe('Figures that were wrong'),
+  corrected: z.int().describe('Counts that were wrong'),
   corrections: z
     .array(
       z.object({

@@ -5,12 +5,12 @@ import { z } from 'zod';
 import { cosmosOutboxStore } from '../../../packages/jobs/src/outbox/cosmosOutboxStore.ts';
 import type { OutboxStore } from '../../../packages/jobs/src/outbox/outboxStore.ts';
 import { shardNames } from '../../../src/invoice/shard.ts';
-import { cosmosFigureReads } from '../../../src/invoice/store/cosmosInvoiceReads.ts';
+import { cosmosCounterReads } from '../../../src/invoice/store/cosmosInvoiceReads.ts';
 import { cosmosInvoiceStore } from '../../../src/invoice/store/cosmosInvoiceStore.ts';
 import type { InvoiceStore } from '../../../src/invoice/store/invoiceStore.ts';
 import { payonceCosmos } from '../../support/payonceCosmos.ts';
 import { virtualClock } from '../../support/virtualClock.ts';
-import { expectExact } from './figuresWorld.ts';
+import { expectExact } from './countersWorld.ts';
 import { storeMany } from './manyInvoices.ts';
 
 const shards = 4;
@@ -38,12 +38,12 @@ const list =
     invoices.list({ ...filter, pageSize: 20 });
 
 const asked: Readonly<Record<string, Ask>> = {
-  'summary: figures': ({ invoices, now }) => invoices.figures(iso(now)),
+  'summary: figures': ({ invoices, now }) => invoices.counts(iso(now)),
   'summary: backlog': ({ invoices, now }) => invoices.backlog(iso(now)),
   'summary: pending messages': ({ outbox }) => outbox.count({ status: 'pending' }),
   'summary: parked messages': ({ outbox }) => outbox.count({ status: 'parked' }),
   'summary: oldest message': ({ outbox }) => outbox.oldestPending(),
-  report: ({ invoices }) => invoices.dayFigures({ from: '2026-01-01', to: '2026-12-31' }),
+  report: ({ invoices }) => invoices.dayCounts({ from: '2026-01-01', to: '2026-12-31' }),
   'sweep: overdue': ({ invoices, now }) => invoices.overdue(iso(now)),
   'sweep: parked': ({ invoices }) => invoices.parkedCount(),
   'sweep: unknown': ({ invoices }) => invoices.unknownSince(),
@@ -92,7 +92,7 @@ async function chargesWith(count: number, asks = asked): Promise<Record<string, 
   const invoices = cosmosInvoiceStore(container, { clock, shards });
   const outbox = cosmosOutboxStore(container);
   await storeMany(invoices, count, { shards, now });
-  await expectExact(invoices, cosmosFigureReads(container), { shards, now: iso(now) });
+  await expectExact(invoices, cosmosCounterReads(container), { shards, now: iso(now) });
   const charges: Record<string, number> = {};
   for (const [name, ask] of Object.entries(asks)) {
     // The first query of a shape makes its index.

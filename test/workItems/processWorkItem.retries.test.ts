@@ -54,9 +54,9 @@ function worker(container = cosmos.containers.workItems) {
 const item = (resourceId: string) => ({ resourceId, stage: 'ring', input: {} });
 
 describe('a work item that cannot be done now', () => {
-  test('is postponed if the store denies access, for as long as it takes to correct a role or a rule', async () => {
+  test('is retried if the store denies access, for as long as it takes to correct a role or a rule', async () => {
     const { work, sent, rung } = worker(cosmos.denied.workItems);
-    expect(await work(item(randomUUID()))).toBe('postponed');
+    expect(await work(item(randomUUID()))).toBe('retried');
     expect(sent).toHaveLength(1);
     expect(rung).toEqual([]);
   });
@@ -67,13 +67,13 @@ describe('a work item that cannot be done now', () => {
       const { work, outside, sent, noted, world } = worker();
       outside.fault = fault;
       const id = randomUUID();
-      expect(await work(item(id))).toBe('postponed');
+      expect(await work(item(id))).toBe('retried');
       const since = new Date(world.clock.now()).toISOString();
       expect(sent).toEqual([
         { item: { ...item(id), retry: { tries: 1, since } }, delayMs: expect.any(Number) },
       ]);
       await world.clock.advance(sent[0]?.delayMs ?? 0);
-      expect(await work(sent[0]?.item)).toBe('postponed');
+      expect(await work(sent[0]?.item)).toBe('retried');
       expect(sent[1]?.item.retry).toEqual({ tries: 2, since });
       expect(sent[1]?.delayMs).toBeGreaterThanOrEqual(16_000);
       expect(noted).toEqual([]);
@@ -96,11 +96,11 @@ describe('a work item that cannot be done now', () => {
     expect(sent.length).toBeLessThan(60);
   });
 
-  test('is never given up: after 30 hours it is done', async () => {
+  test('is retried for ever: after 30 hours it is done', async () => {
     const { work, outside, sent, rung, world } = worker();
     outside.fault = new RetryLater('down');
     const since = new Date(world.clock.now() - 30 * 3_600_000).toISOString();
-    expect(await work({ ...item('weekend'), retry: { tries: 200, since } })).toBe('postponed');
+    expect(await work({ ...item('weekend'), retry: { tries: 200, since } })).toBe('retried');
     expect(world.telemetry.values(partMetric.workItemWaitedMs)).toEqual([30 * 3_600_000]);
     outside.fault = undefined;
     expect(await work(sent[0]?.item)).toBe('done');
@@ -117,20 +117,20 @@ describe('a work item that cannot be done now', () => {
     expect(noted).toEqual([{ message, error: outside.fault }]);
   });
 
-  test('is postponed if the store is away', async () => {
+  test('is retried if the store is away', async () => {
     const { work, sent } = worker();
     await cosmos.fault({ kind: '503', count: 20, filter: { container: 'workItems' } });
-    expect(await work(item('storeless'))).toBe('postponed');
+    expect(await work(item('storeless'))).toBe('retried');
     await cosmos.clearFaults();
     expect(await work(sent[0]?.item)).toBe('done');
   });
 
-  test('is postponed if the store of locks is away', async () => {
+  test('is retried if the store of locks is away', async () => {
     const { work, sent, noted, rung, world } = worker();
     world.network.fault = () => ({ kind: 'status', status: 503 });
     const working = work(item('lockless'));
     await world.clock.advance(10_000);
-    expect(await working).toBe('postponed');
+    expect(await working).toBe('retried');
     expect(noted).toEqual([]);
     expect(rung).toEqual([]);
     world.network.fault = () => ({ kind: 'none' });
@@ -152,7 +152,7 @@ describe('a work item that cannot be done now', () => {
     outside.fault = new RetryLater('down');
     const since = new Date(world.clock.now()).toISOString();
     const message = { ...item('later'), priority: 'high', retry: { tries: 1, since, hint: ['x'] } };
-    expect(await work(message)).toBe('postponed');
+    expect(await work(message)).toBe('retried');
     expect(sent).toEqual([
       { item: { ...message, retry: { tries: 2, since, hint: ['x'] } }, delayMs: expect.any(Number) },
     ]);
@@ -191,8 +191,8 @@ describe('any other failure', () => {
   });
 
   test.each([
-    ['to postpone', item('unsent')],
-    ['to put off', { ...item('unsent'), version: formatVersion + 1 }],
+    ['to retry', item('unsent')],
+    ['to send again', { ...item('unsent'), version: formatVersion + 1 }],
   ])('a work item %s that cannot be sent again rejects, and the error is kept', async (_what, message) => {
     const { work, outside, noted } = worker();
     outside.fault = new RetryLater('down');
@@ -234,22 +234,22 @@ describe('a work item of a newer release', () => {
     ['that this release could read', { ...item('newer'), priority: 'high' }],
     ['with a stage that this release does not have', { ...item('newer'), stage: 'wring', until: '9 pm' }],
     ['of another shape', { resources: [{ id: 'newer' }], stage: 5 }],
-  ])('%s is put off unchanged, and never poisoned', async (_what, content) => {
+  ])('%s is sent again unchanged, and never poisoned', async (_what, content) => {
     const { work, rung, sent, noted, world } = worker();
     const message = { ...content, version: formatVersion + 1 };
     const before = structuredClone(message);
     for (let deliveries = 1; deliveries <= 6; deliveries++) {
-      expect(await work(sent.at(-1)?.item ?? message)).toBe('putOff');
+      expect(await work(sent.at(-1)?.item ?? message)).toBe('resent');
       expect(sent.at(-1)).toEqual({ item: before, delayMs: 30_000 });
       // A copy that comes before is as good as sent.
-      expect(await work(message)).toBe('putOff');
+      expect(await work(message)).toBe('resent');
       await world.clock.advance(30_000);
     }
     expect(sent).toHaveLength(6);
     expect(rung).toEqual([]);
     expect(noted).toEqual([]);
     expect(world.calls).toEqual([]);
-    expect(world.telemetry.values(partMetric.workItemPostponed)).toEqual([]);
+    expect(world.telemetry.values(partMetric.workItemRetried)).toEqual([]);
   });
 
   test('is done if its version is the one that this release writes', async () => {

@@ -1,10 +1,10 @@
-import { dayId, standingId } from '../../src/invoice/figures/counters.ts';
-import type { FigureReads } from '../../src/invoice/figures/invoiceFigures.ts';
+import { dayId, standingId } from '../../src/invoice/counters/counters.ts';
+import type { CounterReads } from '../../src/invoice/counters/invoiceCounters.ts';
 import { isInvoice } from '../../src/invoice/invoice.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 
-/** Implements `FigureReads` on a store in memory. */
-export function memoryFigureReads(documents: MemoryDocuments): FigureReads {
+/** Implements `CounterReads` on a store in memory. */
+export function memoryCounterReads(documents: MemoryDocuments): CounterReads {
   return {
     standing: () => documents.query(({ id }) => id === standingId),
     days: ({ from = '0000-01-01', to = '9999-12-31', shard }) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { movementsOf } from '../../../src/invoice/figures/counters.ts';
+import { reportEntriesOf } from '../../../src/invoice/counters/counters.ts';
 import type { Invoice } from '../../../src/invoice/invoice.ts';
 import { reversalsOf } from '../../../src/invoice/reversals.ts';
 import { anInvoice } from '../../support/anInvoice.ts';
@@ -71,5 +71,5 @@ test.each<[string, Partial<Invoice>, object[]]>([
     [paid, { ...paid, at: later }, { kind: 'disputed', at: later, amountMinor: 3, currency: 'EUR' }],
   ],
 ])('%s', (_, changes, expected) => {
-  expect(movementsOf(anInvoice(changes))).toEqual(expected);
+  expect(reportEntriesOf(anInvoice(changes))).toEqual(expected);
 });

@@ -2,14 +2,14 @@
  * Measures what the summary, the report and the lists take with a thousand invoices and with a hundred thousand, on the local
  * cloud: half of them paid, a quarter due now, a quarter due later. The host's timers rest.
  *
- *   npm run bench -- figures [--invoices N]
+ *   npm run bench -- lists [--invoices N]
  *
  * Exits with 1 if a limit of docs/report.md is exceeded.
  */
 import { parseArgs } from 'node:util';
 import { systemClock } from '../packages/leases/src/clock.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
-import { storeMany } from '../test/invoice/figures/manyInvoices.ts';
+import { storeMany } from '../test/invoice/counters/manyInvoices.ts';
 import { startLocalApp } from './localApp.ts';
 
 const few = 1_000;
@@ -19,14 +19,14 @@ const never = '0 0 0 29 2 *';
 const { values } = parseArgs({ options: { invoices: { type: 'string', default: '100000' } } });
 const many = Number(values.invoices);
 if (!Number.isInteger(many) || many <= few) {
-  console.error(`npm run bench -- figures [--invoices N], N above ${few}`);
+  console.error(`npm run bench -- lists [--invoices N], N above ${few}`);
   process.exit(2);
 }
 
 await using app = await startLocalApp();
 const { shards } = app.settings;
 const invoices = cosmosInvoiceStore(app.clients.containers.invoices, { clock: systemClock, shards });
-const host = await app.startHost('figures', { INVOICE_SCHEDULE: never, OUTBOX_SCHEDULE: never });
+const host = await app.startHost('lists', { INVOICE_SCHEDULE: never, OUTBOX_SCHEDULE: never });
 const address = `http://127.0.0.1:${host.port}/api/ops`;
 const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
@@ -58,8 +58,8 @@ for (const [name, after] of Object.entries(ofMany)) {
       ? after < 50 && after <= 1.5 * before
       : after < (name.startsWith('list') ? 100 : 1_000);
   ok &&= within;
-  const figures = `${before.toFixed(1).padStart(6)} ms ${after.toFixed(1).padStart(6)} ms  ${(after / before).toFixed(2)}`;
-  console.log(`${name.padEnd(34)} ${figures} ${within ? '' : 'ABOVE the limit'}`);
+  const line = `${before.toFixed(1).padStart(6)} ms ${after.toFixed(1).padStart(6)} ms  ${(after / before).toFixed(2)}`;
+  console.log(`${name.padEnd(34)} ${line} ${within ? '' : 'ABOVE the limit'}`);
 }
 process.exitCode = ok ? 0 : 1;
 

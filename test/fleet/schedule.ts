@@ -5,9 +5,9 @@ export type Mishap = { at: number } & (
   | { kind: 'kill' | 'terminate'; host: number; awayMs: number }
   /** The process freezes and then continues, unaware of the gap. */
   | { kind: 'pause'; host: number; pauseMs: number }
-  /** `fault` is POSTed to a stand-in's `/_local/faults`. */
   /** The server of the locks dies with all its data, and starts without any. */
   | { kind: 'locks gone'; awayMs: number }
+  /** `fault` is POSTed to a stand-in's `/_local/faults`. */
   | { kind: 'fault'; service: 'cosmos' | 'serviceBus' | 'payments'; fault: Record<string, unknown> }
 );
 
@@ -47,6 +47,24 @@ export function chaosSchedule({ seed, durationMs, hosts, lockServer = false }: S
     })),
     ...(lockServer ? stream(everyMs.locks, (at) => lockMishap(at, random)) : []),
   ].toSorted((a, b) => a.at - b.at);
+}
+
+/** Stops alone, spread over the time, of one host after another; `kills` of them, spread likewise, are SIGKILL. Pure. */
+export function stopSchedule({
+  seed,
+  durationMs,
+  hosts,
+  stops,
+  kills,
+}: Omit<ScheduleOptions, 'lockServer'> & { stops: number; kills: number }): Mishap[] {
+  const random = seededRandom(seed);
+  const killsBefore = (n: number) => Math.floor((n * kills) / stops);
+  return Array.from({ length: stops }, (_, n) => ({
+    at: ((n + random.next()) * durationMs) / stops,
+    kind: killsBefore(n + 1) > killsBefore(n) ? 'kill' : 'terminate',
+    host: n % hosts,
+    awayMs: 0,
+  }));
 }
 
 function lockMishap(at: number, random: SeededRandom): Mishap {

@@ -3,8 +3,8 @@ import { shardNames } from '../invoice/shard.ts';
 import type { Correction } from '../invoice/store/invoiceStore.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
 import { addUp, reportColumns, reportRow } from '../reporting/report.ts';
-import { auditAnswer, recountAnswer, reportAnswer, summaryAnswer } from './answers/figureAnswers.ts';
 import { overviewAnswer } from './answers/overviewAnswers.ts';
+import { auditAnswer, recountAnswer, reportAnswer, summaryAnswer } from './answers/reportAnswers.ts';
 import { call } from './call.ts';
 import { currencyField, dayField, dayQuery, reasonBody } from './fields.ts';
 import { overviewOf } from './overview.ts';
@@ -25,7 +25,7 @@ const mostDays = 366;
 /** Days of a report that names no `from`. */
 const usualDays = 30;
 
-export const figureCalls = {
+export const reportCalls = {
   getSummary: call({
     method: 'GET',
     route: 'ops/summary',
@@ -57,8 +57,8 @@ export const figureCalls = {
       if (from <= dayBefore(to, mostDays)) {
         return badQuery([{ field: 'from', error: `expected at most ${mostDays} days until "to"` }]);
       }
-      const { figures, unreadable } = await invoices.dayFigures({ from, to });
-      const report = addUp(figures.filter((one) => currency === undefined || one.currency === currency));
+      const { counts, unreadable } = await invoices.dayCounts({ from, to });
+      const report = addUp(counts.filter((one) => currency === undefined || one.currency === currency));
       const headers = { vary: 'Accept', 'x-unreadable': `${unreadable}` };
       if (acceptsCsv(request.headers.get('accept'))) {
         const lines = [reportColumns, ...report.days.map(reportRow)].map(csvLine);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chaosSchedule } from './schedule.ts';
+import { chaosSchedule, stopSchedule } from './schedule.ts';
 
 const options = { seed: 7, durationMs: 600_000, hosts: 5 };
 
@@ -41,4 +41,18 @@ test('a server of locks adds its own mishaps and leaves the others as they are',
   const gone = withLocks.filter(({ kind }) => kind === 'locks gone');
   expect(gone.length).toBeGreaterThan(10);
   expect(withLocks.filter(({ kind }) => kind !== 'locks gone')).toEqual(alone);
+});
+
+test('stops hit one host after another, and kills are spread over them', () => {
+  const stops = stopSchedule({ seed: 7, durationMs: 60_000, hosts: 3, stops: 6, kills: 2 });
+  expect(stops.map((stop) => ('host' in stop ? stop.host : undefined))).toEqual([0, 1, 2, 0, 1, 2]);
+  expect(stops.map(({ kind }) => kind)).toEqual([
+    'terminate',
+    'terminate',
+    'kill',
+    'terminate',
+    'terminate',
+    'kill',
+  ]);
+  expect(stops.every(({ at }, n) => at >= n * 10_000 && at < (n + 1) * 10_000)).toBe(true);
 });
