@@ -157,15 +157,12 @@ export function planClaims(
     }
   }
   const messageId = `${batchId}-notify`;
-  const following = followUps(parked, { shard, occasion: batchId, messageId, now });
-  return { patches, counts, messages: [...following, ...orderOfPayments()] };
-
-  function orderOfPayments() {
-    if (commands.length === 0) return [];
-    const body = newPaymentBatch({ batchId, shard, runId: claimant.runId, commands });
-    const destination = serviceBusQueues.paymentCommands;
-    return [newOutboxMessage({ id: batchId, shard, destination, body }, now)];
-  }
+  const messages = followUps(parked, { shard, occasion: batchId, messageId, now });
+  if (commands.length === 0) return { patches, counts, messages };
+  const body = newPaymentBatch({ batchId, shard, runId: claimant.runId, commands });
+  const destination = serviceBusQueues.paymentCommands;
+  const order = newOutboxMessage({ id: batchId, shard, destination, body }, now);
+  return { patches, counts, messages: [...messages, order] };
 
   function park(invoice: Invoice, reason: string): Patch {
     return ifUnchanged(invoice, {
