@@ -3,6 +3,7 @@ import { newWriteId } from '@payonce/jobs/documents';
 import { newOutboxMessage, type OutboxMessage } from '@payonce/jobs/outbox';
 import { activeTrace, inSpan } from '@payonce/jobs/tracing';
 import type { Lease } from '@payonce/leases';
+import { advised } from '../invoice/advice.ts';
 import type { Ending, FollowUps } from '../invoice/followUps.ts';
 import {
   type Claim,
@@ -11,7 +12,7 @@ import {
   type PaymentState,
   unknownSince,
 } from '../invoice/invoice.ts';
-import { advised, ifUnchanged } from '../invoice/invoiceChange.ts';
+import { ifUnchanged } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Writes } from '../invoice/store/invoiceStore.ts';
 import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
 import { serviceBusQueues } from '../platform/azureNames.ts';
