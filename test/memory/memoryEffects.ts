@@ -1,4 +1,4 @@
-import { type Effects, type RecordedEffect } from '../../packages/jobs/src/workItems/effects.ts';
+import type { Effects, RecordedEffect } from '../../packages/jobs/src/workItems/effects.ts';
 import { effectName, type WorkItem } from '../../packages/jobs/src/workItems/workItem.ts';
 
 export interface MemoryEffects extends Effects {

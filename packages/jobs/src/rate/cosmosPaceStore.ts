@@ -1,7 +1,7 @@
 import type { Container, PatchOperation } from '@azure/cosmos';
 import { createUnlessThere, fromCosmos, readDocument, unlessRefused } from '../documents/cosmosDocuments.ts';
 import { formatVersion, readableDocument } from '../documents/storedDocuments.ts';
-import { type PaceStore, type ScheduleCondition } from './paceStore.ts';
+import type { PaceStore, ScheduleCondition } from './paceStore.ts';
 import { type PauseStore, pauseSchema } from './pause.ts';
 import { scheduleSchema } from './schedule.ts';
 

@@ -2,7 +2,7 @@ import { errorText } from '@payonce/leases/error-text';
 import { partMetric } from '@payonce/leases/telemetry';
 import { StoreAway } from '../documents/documentStore.ts';
 import type { Instance } from '../instance.ts';
-import { type PaceStore, type ScheduleChange } from './paceStore.ts';
+import type { PaceStore, ScheduleChange } from './paceStore.ts';
 import type { Gate, PauseWatch } from './pause.ts';
 import {
   endOfWindow,

@@ -15,7 +15,7 @@ import { type Lease, noLease } from '@payonce/leases';
 import { partMetric } from '@payonce/leases/telemetry';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Instance } from '../instance.ts';
-import { type Done, type Effects, type RecordedEffect } from './effects.ts';
+import type { Done, Effects, RecordedEffect } from './effects.ts';
 import { countPostponed, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
 import {
   inItemSpan,

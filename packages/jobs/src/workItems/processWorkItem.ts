@@ -2,7 +2,7 @@ import { type Lease, type Locks, noLease, workItemLockKey } from '@payonce/lease
 import { systemClock } from '@payonce/leases/clock';
 import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
 import type { InstanceOptions } from '../instance.ts';
-import { type Effects, type RecordedEffect } from './effects.ts';
+import type { Effects, RecordedEffect } from './effects.ts';
 import { countPostponed, nextTry, type SendAgain } from './nextTry.ts';
 import type { PoisonItems } from './poison.ts';
 import { createProcessSeveral } from './processSeveral.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type PaceStore } from '../../src/rate/paceStore.ts';
+import type { PaceStore } from '../../src/rate/paceStore.ts';
 import { newSchedule } from '../../src/rate/schedule.ts';
 
 /** Tests the behaviour of a store of schedules. `open` gives an empty one. */

@@ -8,7 +8,7 @@ import { createLocks } from '../../../leases/src/index.ts';
 import { noTelemetry } from '../../../leases/src/telemetry.ts';
 import { memoryLockStore } from '../../../leases/src/testing/memoryLockStore.ts';
 import { StoreAway } from '../../src/documents/documentStore.ts';
-import { type Effects } from '../../src/workItems/effects.ts';
+import type { Effects } from '../../src/workItems/effects.ts';
 import { NotNow } from '../../src/workItems/nextTry.ts';
 import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
 import { defineStage, itemsOf, workItemMessages } from '../../src/workItems/workItem.ts';
