@@ -4,7 +4,7 @@
  *
  *   npm run bench -- figures [--invoices N]
  *
- * Exits with 1 if a limit of docs/figures.md is exceeded.
+ * Exits with 1 if a limit of docs/report.md is exceeded.
  */
 import { parseArgs } from 'node:util';
 import { systemClock } from '../packages/leases/src/clock.ts';

@@ -21,6 +21,7 @@ await runNamed(
     'lease-faults': () => import('./leaseFaults.ts'),
     stores: () => import('./stores/main.ts'),
     'store-faults': () => import('./stores/faults.ts'),
+    'lock-peers': () => import('./stores/peers.ts'),
   },
   () => import('./throughput.ts'),
 );

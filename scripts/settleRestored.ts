@@ -207,7 +207,7 @@ export async function* settleRestored({
     } as Pick<InvoiceStore, 'update'>;
     const parts = { invoices: watched, followUps, settlement, instance };
     const { kind } = await recordProgress(parts, id, payment, () => {});
-    return kind === 'notYet' ? 'again' : finding;
+    return kind === 'unsettled' ? 'again' : finding;
   }
 
   function findingIn(invoice: Invoice, payment: ProviderPayment): Finding {

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -9,6 +9,7 @@ import { unzipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { bundleApp, productionWith } from '../scripts/bundle.ts';
+import { filesUnder } from '../scripts/compile.ts';
 import { startHostProcess } from './support/functionsHostProcess.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from './support/localCloud.ts';
 import { removeFolder } from './support/removeFolder.ts';
@@ -116,7 +117,7 @@ const missing = (setting: string, client: string) =>
   `A setting is missing or wrong:\n  ${setting}: needs the npm package "${client}", which is not installed: npm install --save-prod ${client}\n`;
 
 test.each([
-  ['LOCKS', 'redis://127.0.0.1:1', 'redis'],
+  ['LOCKS', 'redis://127.0.0.1:1', '@redis/client'],
   ['LOCKS', 'postgres://127.0.0.1:1/locks', 'pg'],
   ['LOCKS', 'postgres-advisory://127.0.0.1:1/locks', 'pg'],
   ['LOCKS', 'mysql://127.0.0.1:1/locks', 'mysql2'],
@@ -150,7 +151,7 @@ test('contains the clients of stores that it was asked for', async () => {
   mkdirSync(app);
   cpSync(join(folder, 'package.json'), join(app, 'package.json'));
   cpSync(join(folder, 'host.json'), join(app, 'host.json'));
-  await bundleApp(join(app, 'dist'), productionWith(['redis', 'pg', 'mysql2']));
+  await bundleApp(join(app, 'dist'), productionWith(['@redis/client', 'pg', 'mysql2']));
   for (const locks of ['redis://127.0.0.1:1', 'postgres://127.0.0.1:1/locks', 'mysql://127.0.0.1:1/locks'])
     expect(await loadApp(app, { ...settings, LOCKS: locks })).toBe('');
 });
@@ -177,6 +178,20 @@ test('the zip contains the same files', () => {
   );
   expect(entries).toHaveLength(files.length);
   expect(entries).toEqual(expect.arrayContaining(['host.json', 'package.json', 'dist/main.js']));
+});
+
+test('azd and the Core Tools upload all of it: it has no links, and .funcignore leaves no file out', async () => {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  expect(entries.filter((entry) => !entry.isFile() && !entry.isDirectory())).toEqual([]);
+  // azd's `dist` is this folder, and Git reads such patterns as azd does.
+  const repository = mkdtempSync(join(tmpdir(), 'payonce-ignored-'));
+  cpSync(join(root, '.funcignore'), join(repository, '.gitignore'));
+  spawnSync('git', ['init', '--quiet'], { cwd: repository });
+  const input = [...filesUnder(folder), 'src/app.ts'].join('\n');
+  const args = ['check-ignore', '--no-index', '--stdin'];
+  const { stdout } = spawnSync('git', args, { cwd: repository, input, encoding: 'utf8' });
+  await removeFolder(repository);
+  expect(stdout).toBe('src/app.ts\n');
 });
 
 test('without a payment key every function is there, and health says what is missing; with the key the app pays', async () => {

@@ -241,7 +241,7 @@ customMetrics
     title: 'Work items have been waiting for more than five minutes for something that is down'
     severity: 2
     window: quarter
-    look: 'Look first at the stage and the error in the result: does the webhook not answer, does the payment lookup at the provider fail, is a store away? Work items are retried every ten minutes until it is back. Only one that its receiver refuses (NotYet) becomes poison, after a day.'
+    look: 'Look first at the stage and the error in the result: does the webhook not answer, does the payment lookup at the provider fail, is a store away? Work items are retried every ten minutes until it is back. Only one that its receiver refuses (RetryForADay) becomes poison, after a day.'
     // Each item that waits is tried again, and reported, at least once in every window: one is enough.
     query: '''
 customMetrics

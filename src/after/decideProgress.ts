@@ -28,7 +28,7 @@ export type ProgressDecision =
   /** Nothing is new. */
   | { kind: 'nothing' }
   /** The invoice is not settled yet: what has to be recorded comes when it is. */
-  | { kind: 'notYet' };
+  | { kind: 'unsettled' };
 
 /**
  * Cleared once the awaited payment has moved no money. Nobody asks about the refunds and disputes of an unpaid invoice's second
@@ -67,7 +67,7 @@ export function decideProgress(
     case 'paid':
       return payment.id === paymentId ? ofOnePaid() : ofAnother();
     case 'claimed':
-      return movesMoney(found) ? { kind: 'notYet' } : { kind: 'nothing' };
+      return movesMoney(found) ? { kind: 'unsettled' } : { kind: 'nothing' };
     case 'pending':
     case 'parked':
     case 'declined':

@@ -1,4 +1,4 @@
-import { defineStage, type Effect, NotNow, type Stage, type WorkItem } from '@payonce/jobs/work-items';
+import { defineStage, type Effect, RetryLater, type Stage, type WorkItem } from '@payonce/jobs/work-items';
 import { z } from 'zod';
 import { eventStage } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
@@ -35,7 +35,7 @@ export function paymentEventStage(parts: AfterParts): Stage {
           case 'nothing':
             return { result: 'nothing new' };
           case 'putOff':
-            throw new NotNow('the invoice is not settled yet');
+            throw new RetryLater('the invoice is not settled yet');
           case 'retrieve':
         }
       }
@@ -53,17 +53,17 @@ export function paymentEventStage(parts: AfterParts): Stage {
         return { result: 'not ours', message: tracked.message };
       case 'notHere':
         return notHere(tracked.message, tries);
-      case 'notYet':
-        throw new NotNow('the invoice is not settled yet');
+      case 'unsettled':
+        throw new RetryLater('the invoice is not settled yet');
       case 'notAsked':
-        throw new NotNow(tracked.message);
+        throw new RetryLater(tracked.message);
     }
   }
 }
 
 /** A read may be older than the import of an invoice: that it is not here counts if it is so again at the next try. */
 function notHere(message: string, tries: number): Effect {
-  if (tries === 0) throw new NotNow(message);
+  if (tries === 0) throw new RetryLater(message);
   return { result: 'not ours', message };
 }
 

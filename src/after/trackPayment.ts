@@ -11,7 +11,7 @@ import { type AfterParts, type Recorded, type RecordParts, record, whySilent } f
 export type Tracked =
   /** `status`: that of the invoice now. */
   | { kind: 'changed'; status: Invoice['status'] }
-  | { kind: 'nothing' | 'notYet' }
+  | { kind: 'nothing' | 'unsettled' }
   /** There is no such payment, or it names no invoice. */
   | { kind: 'notOurs'; message: string }
   /** The invoice that it names is not here, by a read that may be stale. */

@@ -13,13 +13,35 @@ const silentMs = 300_000;
 const pageBytes = 524_288;
 
 const newLine = 10;
-const rejectionSchema = z.object({ index: z.number(), field: z.string(), error: z.string() });
+const rejectionSchema = z.object({
+  index: z.number(),
+  field: z.string(),
+  error: z.string(),
+  row: z.unknown().optional(),
+});
 
-const metadataSchema = z.object({
+/** Metadata of an import's blob. */
+export const importMetadataSchema = z.object({
   status: z.enum(['running', 'completed', 'stopped']),
   created: z.coerce.number(),
   duplicates: z.coerce.number(),
   rejected: z.coerce.number(),
+  /** JSON, percent-encoded, because metadata travels in headers. */
+  sums: z.string().transform(decoded).pipe(z.record(z.string(), z.number())).default({}),
+  file: z
+    .string()
+    .transform(decoded)
+    .pipe(
+      z.object({
+        fileName: z.string(),
+        rows: z.number(),
+        columns: z.array(z.string()),
+        separator: z.string(),
+      }),
+    )
+    .exactOptional(),
+  /** Parts of the file that are recorded. */
+  parts: z.coerce.number().default(0),
   by: z.string().transform(decodeURIComponent),
   startedat: z.string(),
   updatedat: z.string(),
@@ -31,7 +53,7 @@ export function importReads(
   clock: Clock,
 ): Pick<ImportRecords, 'find' | 'list' | 'rejected'> {
   return {
-    find: async (importId) => viewOf(importId, (await lookFor(importId))?.metadata, clock),
+    find: async (importId) => viewOf(importId, (await importBlob(container, importId))?.metadata, clock),
 
     async list({ day, continuation, pageSize }) {
       const blobs = container.listBlobsFlat({ prefix: `${day}/`, includeMetadata: true, ...inTime() });
@@ -50,7 +72,7 @@ export function importReads(
     },
 
     async rejected(importId, { continuation, pageSize }) {
-      const found = await lookFor(importId);
+      const found = await importBlob(container, importId);
       if (found === undefined) return undefined;
       const { blob, contentLength: size = 0 } = found;
       const from = continuation === undefined ? 0 : placeOf(z.int().min(0).max(size), continuation);
@@ -60,18 +82,18 @@ export function importReads(
       return { items, ...(from + length < size ? { continuation: continuationAt(from + length) } : {}) };
     },
   };
+}
 
-  /** The blob of an import, and what is known of it; undefined if there is none. */
-  async function lookFor(importId: string) {
-    const name = blobNameOf(importId);
-    if (name === undefined) return undefined;
-    const blob = container.getAppendBlobClient(name);
-    try {
-      return { blob, ...(await blob.getProperties(inTime())) };
-    } catch (error) {
-      if (blobStatus(error) === 404) return undefined;
-      throw error;
-    }
+/** The blob of an import, and what is known of it; undefined if there is none. */
+export async function importBlob(container: ContainerClient, importId: string) {
+  const name = blobNameOf(importId);
+  if (name === undefined) return undefined;
+  const blob = container.getAppendBlobClient(name);
+  try {
+    return { blob, ...(await blob.getProperties(inTime())) };
+  } catch (error) {
+    if (blobStatus(error) === 404) return undefined;
+    throw error;
   }
 }
 
@@ -89,10 +111,14 @@ function wholeLines(bytes: Buffer, most: number): { items: Rejection[]; length: 
 }
 
 function viewOf(importId: string, metadata: unknown, clock: Clock): ImportView | undefined {
-  const { data } = metadataSchema.safeParse(metadata);
+  const { data } = importMetadataSchema.safeParse(metadata);
   if (data === undefined) return undefined;
-  const { startedat: startedAt, updatedat: updatedAt, status, ...rest } = data;
+  const { startedat: startedAt, updatedat: updatedAt, status, parts: _, ...rest } = data;
   const isSilent = clock.now() - Date.parse(updatedAt) > silentMs;
   const seen = status === 'running' && isSilent ? 'interrupted' : status;
   return { importId, status: seen, ...rest, startedAt, updatedAt };
+}
+
+function decoded(text: string): unknown {
+  return JSON.parse(decodeURIComponent(text));
 }

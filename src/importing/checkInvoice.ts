@@ -19,6 +19,8 @@ export interface Rejection {
   field: string;
   /** Expected and given value of this field, then of the row's other wrong fields; at most 600 characters. */
   error: string;
+  /** The row of a file as it was sent, if it is short: the cells of a CSV, or an item of JSON. */
+  row?: unknown;
 }
 
 /**

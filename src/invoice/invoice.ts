@@ -2,6 +2,7 @@ import { formatVersion, tolerantObject } from '@payonce/jobs/documents';
 import { z } from 'zod';
 import { invoiceStatuses } from './invoiceStatus.ts';
 import { reversalsSchema } from './reversals.ts';
+import { searchTerms } from './searchTerms.ts';
 
 /**
  * An invoice as it is stored, and its states:
@@ -137,6 +138,8 @@ export const invoiceSchema = contentSchema.extend({
   importedDueAt: z.string().exactOptional(),
   /** Its customer has been erased: when (ISO 8601), and the hash of what was imported (tombstone.ts). */
   erased: tolerantObject({ at: z.string(), content: z.string() }).exactOptional(),
+  /** Texts by which a search finds it (searchTerms.ts). Absent: it was imported before there were any. */
+  terms: z.array(z.string()).exactOptional(),
   /** Time of its move to the archive (ISO 8601); only of one that was read there. */
   archivedAt: z.string().exactOptional(),
   timeline: z.array(timelineEntrySchema),
@@ -174,6 +177,7 @@ export function newInvoice(
     createdAt: at,
     attempts: 0,
     payment: firstPaymentState,
+    terms: searchTerms(content),
     timeline: [{ at, what: 'imported', by }],
   };
 }

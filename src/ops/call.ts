@@ -37,7 +37,7 @@ export const tags = {
   Runs: 'Runs of the job that claims what is due',
   Leases: 'Which instance works on what',
   Messages: 'What the outbox still has to send, and dead letters',
-  Figures: 'How everything stands, what was paid, and who did what',
+  Overview: 'How everything stands, what was paid, and who did what',
   About: 'The app itself',
 } as const;
 

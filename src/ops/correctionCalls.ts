@@ -29,7 +29,7 @@ export const correctionCalls = {
     audit: 'move due date',
     route: 'ops/invoices/{id}',
     tag: 'Invoices',
-    summary: 'Moves the due date of a pending invoice',
+    summary: 'Changes the due date of a pending invoice',
     body: z.strictObject({ dueAt: importedFields.dueAt, reason: reasonSchema.exactOptional() }),
     answer: { json: invoiceDetailAnswer },
     problems: [404, 409],
@@ -140,7 +140,7 @@ function whyNotCorrected(id: string, why: NotCorrected, advice: Advice): OpsResp
       );
     case 'wait':
       return conflict(
-        `the provider has no payment for invoice "${id}" yet, but a call may still be on its way: ask again from ${why.until} on`,
+        `the provider has no payment for invoice "${id}" yet, but a call may still be in flight: ask again from ${why.until} on`,
       );
     case 'unclear':
       return conflict(`invoice "${id}" needs a look at the provider first: ${why.message}`);

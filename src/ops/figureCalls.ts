@@ -29,7 +29,7 @@ export const figureCalls = {
   getSummary: call({
     method: 'GET',
     route: 'ops/summary',
-    tag: 'Figures',
+    tag: 'Overview',
     summary: 'Counts of everything, how the allowance is used, and how long the backlog will take',
     answer: { json: summaryAnswer },
     handle: async (_asked, parts) => ({ jsonBody: await summarize(parts) }),
@@ -37,8 +37,8 @@ export const figureCalls = {
   getOverview: call({
     method: 'GET',
     route: 'ops/overview',
-    tag: 'Figures',
-    summary: 'What needs a person, and the figures of the summary with runs, leases and payments per day',
+    tag: 'Overview',
+    summary: 'What needs a person, and the summary with runs, leases and payments per day',
     answer: { json: overviewAnswer },
     handle: async (_asked, parts) => ({ jsonBody: await overviewOf(parts) }),
   }),
@@ -46,7 +46,7 @@ export const figureCalls = {
   getReport: call({
     method: 'GET',
     route: 'ops/report',
-    tag: 'Figures',
+    tag: 'Overview',
     summary: 'What was paid, declined, refunded and disputed, per day (UTC) and currency, without fees',
     query: z.object({ from: dayField, to: dayField, currency: currencyField.exactOptional() }),
     answer: { json: reportAnswer, csv: 'The same, a row for each day and currency' },
@@ -72,9 +72,9 @@ export const figureCalls = {
     method: 'POST',
     audit: 'recount figures',
     route: 'ops/recount',
-    tag: 'Figures',
+    tag: 'Overview',
     summary:
-      'Counts all invoices, puts the figures of the summary and the report right, and says what was wrong',
+      'Counts all invoices, corrects the counters of the summary and the report, and says what was wrong',
     body: reasonBody.extend({ shards: z.array(z.string()).min(1).exactOptional() }),
     answer: { json: recountAnswer },
     problems: [500],
@@ -119,7 +119,7 @@ export const figureCalls = {
   listAudit: call({
     method: 'GET',
     route: 'ops/audit',
-    tag: 'Figures',
+    tag: 'Overview',
     summary: 'What was done through these calls on a day (UTC, today if absent), newest first',
     query: dayQuery,
     answer: { json: auditAnswer },

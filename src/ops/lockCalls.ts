@@ -12,7 +12,7 @@ export const lockCalls = {
     method: 'GET',
     route: 'ops/locks',
     tag: 'Leases',
-    summary: 'Who holds each lease, or held it last',
+    summary: 'The present or last holder of each lease',
     answer: { json: leasesAnswer },
     problems: [501],
     /**

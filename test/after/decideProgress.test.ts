@@ -299,7 +299,7 @@ describe('a payment that its invoice knows nothing of', () => {
   const shop = { ...seen({ kind: 'succeeded' }), paymentId: 'pi_2' };
 
   test('waits for the settlement of a claimed invoice', () => {
-    expect(decide(unpaid('claimed'), shop)).toEqual({ kind: 'notYet' });
+    expect(decide(unpaid('claimed'), shop)).toEqual({ kind: 'unsettled' });
     expect(decide(unpaid('claimed'), seen({ kind: 'canceled' }))).toEqual({ kind: 'nothing' });
   });
 

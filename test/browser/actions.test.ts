@@ -87,7 +87,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
 
   test('search by id, and a shared link with filters', async () => {
     await watched.view('/');
-    await page.getByRole('searchbox', { name: 'Invoice id' }).fill('INV-2026-0050');
+    await page.getByRole('searchbox', { name: 'Search' }).fill('INV-2026-0050');
     await press('Find');
     await page.getByRole('heading', { name: 'INV-2026-0050' }).waitFor();
     await watched.view('/invoices?status=declined&currency=usd');

@@ -92,7 +92,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    // The message comes again while its calls are under way: they are made again, in small parts, each under a new start.
+    // The message comes again while its calls are in flight: they are made again, in small parts, each under a new start.
     name: 'called-again',
     invoices: 3,
     hosts: 1,

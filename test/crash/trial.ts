@@ -24,7 +24,7 @@ export interface Scenario {
    */
   occurrences?: number;
   /**
-   * The host is stopped as Azure stops it, once calls of a batch are under way, and another takes its place. Only requests
+   * The host is stopped as Azure stops it, once calls of a batch are in flight, and another takes its place. Only requests
    * from then on are cut.
    */
   stops?: boolean;

@@ -303,11 +303,11 @@ export const guards: readonly Guard[] = [
     caughtBy: 'a payment in progress that was parked',
   },
   {
-    name: 'a wait until no call can be on its way',
+    name: 'a wait until no call can be in flight',
     of: 'onceCallsAreOver',
     body: 'return original(view, { askedAt: Number.POSITIVE_INFINITY, callsOverAt });',
     tests: notChargedTests,
-    caughtBy: 'a call that was still on its way',
+    caughtBy: 'a call that was still in flight',
   },
   {
     name: 'a retry known by its own name after a lost answer',
@@ -774,7 +774,7 @@ export const guards: readonly Guard[] = [
     of: 'decideKey',
     body: "return key === undefined ? { kind: 'store', number: 1 } : { kind: 'send', number: key.number };",
     tests: 'test/after/refundLayers.test.ts',
-    caughtBy: 'that is too old waits until no call under it can be on its way, and makes way for the next',
+    caughtBy: 'that is too old waits until no call under it can be in flight, and makes way for the next',
   },
   {
     name: 'the id of a refund, the same for the same request',

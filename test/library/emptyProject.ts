@@ -48,12 +48,19 @@ export function manifestIn(folder: string): z.infer<typeof manifest> {
   return manifest.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
 }
 
+/** Options in which one project differs from another. */
+export interface CompilerOptions {
+  module?: 'NodeNext' | 'node20' | 'preserve';
+  moduleResolution?: 'node16' | 'bundler';
+  exactOptionalPropertyTypes?: boolean;
+}
+
 /** A project of somebody else: it has our packages and a few others, and nothing else. */
 export interface EmptyProject extends AsyncDisposable {
   folder: string;
   write(files: ReadonlyMap<string, string>): void;
   /** Checks the types, strictly and down to the declarations of packages. Returns the compiler's complaints. */
-  complaints(options?: { exactOptionalPropertyTypes: boolean }): Promise<string>;
+  complaints(options?: CompilerOptions): Promise<string>;
   /** Runs one of its files; returns what that printed. Rejects if it fails. */
   run(file: string, args?: readonly string[], env?: NodeJS.ProcessEnv): Promise<string>;
 }
@@ -90,12 +97,9 @@ export function projectIn(folder: string): EmptyProject {
       }
     },
 
-    async complaints({ exactOptionalPropertyTypes } = { exactOptionalPropertyTypes: true }) {
-      const config = join(folder, `tsconfig.${exactOptionalPropertyTypes}.json`);
-      writeFileSync(
-        config,
-        JSON.stringify({ compilerOptions: { ...strictest, exactOptionalPropertyTypes } }),
-      );
+    async complaints(options = {}) {
+      const config = join(folder, 'tsconfig.json');
+      writeFileSync(config, JSON.stringify({ compilerOptions: { ...strictest, ...options } }));
       const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
       return run(process.execPath, [tsc, '-p', config]).then(
         () => '',
@@ -122,6 +126,7 @@ const strictest = {
   types: ['node'],
   module: 'NodeNext',
   strict: true,
+  exactOptionalPropertyTypes: true,
   noUncheckedIndexedAccess: true,
   skipLibCheck: false,
   verbatimModuleSyntax: true,

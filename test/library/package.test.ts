@@ -10,6 +10,7 @@ import { runProgram } from '../support/runProgram.ts';
 import { describeWith } from '../support/servers/findProgram.ts';
 import { redisPrograms, startRedis } from '../support/servers/redis.ts';
 import {
+  type CompilerOptions,
   type EmptyProject,
   emptyProject,
   type PackedLibrary,
@@ -29,7 +30,7 @@ beforeAll(async () => {
   library = stack.use(await packLibrary());
   installed = stack.use(projectIn(mkdtempSync(join(tmpdir(), 'payonce-installed-'))));
   writeFileSync(join(installed.folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  npmInstall(installed.folder, ...library.tarballs, 'redis');
+  npmInstall(installed.folder, ...library.tarballs, '@redis/client');
 }, 120_000);
 afterAll(() => stack.disposeAsync());
 
@@ -44,8 +45,17 @@ const manifestSchema = z.object({
 });
 const manifestOf = (name: (typeof packageNames)[number]) =>
   manifestSchema.parse(JSON.parse(readFileSync(join(library.folderOf(name), 'package.json'), 'utf8')));
-const importAll = (names: readonly string[]) =>
-  names.map((name, n) => `export * as part${n} from '${name}';\n`).join('');
+/** Files that import all of these, as ES modules and as CommonJS. */
+const importAll = (names: readonly string[], kind: 'ts' | 'js') => {
+  const lines = (line: (name: string, n: number) => string) => names.map(line).join('\n');
+  return new Map([
+    [`all.m${kind}`, lines((name, n) => `export * as part${n} from '${name}';`)],
+    [
+      `all.c${kind}`,
+      lines((name, n) => (kind === 'ts' ? `import part${n} = require('${name}');` : `require('${name}');`)),
+    ],
+  ]);
+};
 const listed = (name: string) => readExports(`packages/${name}/README.md`);
 
 describe.each(packageNames)('the tarball of %s', (name) => {
@@ -53,6 +63,15 @@ describe.each(packageNames)('the tarball of %s', (name) => {
     const outside = filesUnder(library.folderOf(name)).filter((file) => !/^dist\/.+\.(js|d\.ts)$/.test(file));
     const pages = readdirSync(join(root, 'packages', name, 'docs')).map((page) => `docs/${page}`);
     expect(outside).toEqual(['LICENSE', 'README.md', ...pages, 'package.json'].toSorted());
+  });
+
+  test('holds no syntax that Node 22 cannot read', () => {
+    const folder = library.folderOf(name);
+    const code = filesUnder(folder).filter((file) => file.endsWith('.js'));
+    expect(code.filter((file) => /\busing \w+ =/.test(readFileSync(join(folder, file), 'utf8')))).toEqual([]);
+    expect(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))).toMatchObject({
+      engines: { node: '>=22.12' },
+    });
   });
 
   test('makes every client optional', () => {
@@ -75,7 +94,7 @@ describe('an install', () => {
     readdirSync(join(folder, 'node_modules')).filter((one) => !one.startsWith('.'));
 
   test('brings two packages and what these need: of clients, only the one that was asked for is there', () => {
-    const names = ['@payonce', '@redis', 'p-limit', 'redis', 'yocto-queue', 'zod'];
+    const names = ['@payonce', '@redis', 'p-limit', 'yocto-queue', 'zod'];
     expect(packagesIn(installed.folder)).toEqual(names);
   });
 
@@ -87,10 +106,24 @@ describe('an install', () => {
     expect(packagesIn(folder)).toEqual(['@payonce']);
   });
 
-  test('can be required by a CommonJS program', async () => {
-    const code = `const { createLocks } = require('@payonce/leases'); console.log(typeof createLocks);`;
-    installed.write(new Map([['program.cjs', code]]));
-    expect(await installed.run('program.cjs')).toBe('function');
+  test('loads for Redis no more than 60 modules, neither its client nor zod before the first request', async () => {
+    const code = `
+      import { registerHooks } from 'node:module';
+      const loaded = [];
+      registerHooks({
+        load(url, context, next) {
+          if (!url.startsWith('node:')) loaded.push(url);
+          return next(url, context);
+        },
+      });
+      await import('@payonce/lock-stores/redis');
+      console.log(JSON.stringify(loaded));
+    `;
+    installed.write(new Map([['modules.mjs', code]]));
+    const loaded = z.array(z.string()).parse(JSON.parse(await installed.run('modules.mjs')));
+    expect(loaded.length).toBeGreaterThan(10);
+    expect(loaded.length).toBeLessThanOrEqual(60);
+    expect(loaded.filter((url) => !url.includes('@payonce/'))).toEqual([]);
   });
 });
 
@@ -98,11 +131,12 @@ describe('without any client', { timeout: 180_000 }, () => {
   const parts = () =>
     packageNames.flatMap(listed).flatMap(({ name, client }) => (client === undefined ? name : []));
 
-  test('the parts compile and load', async () => {
+  test('the parts compile and load, as ES modules and as CommonJS', async () => {
     await using project = emptyProject(library);
-    project.write(new Map([['parts.ts', importAll(parts())]]));
+    project.write(importAll(parts(), 'ts'));
     expect(await project.complaints()).toBe('');
-    await project.run('parts.ts');
+    project.write(importAll(parts(), 'js'));
+    await Promise.all(['all.mjs', 'all.cjs'].map((file) => project.run(file)));
   });
 
   test('metrics have names without a prefix', async () => {
@@ -144,15 +178,33 @@ describeWith(redisPrograms, 'with one client', () => {
 });
 
 describe('with the clients', { timeout: 180_000 }, () => {
-  test.each([true, false])(
-    'all declarations compile, with exactOptionalPropertyTypes: %s',
-    async (exactOptionalPropertyTypes) => {
-      const clients = packageNames.flatMap((name) => Object.keys(manifestOf(name).peerDependencies));
-      await using project = emptyProject(library, clients);
-      project.write(new Map([['all.ts', importAll(packageNames.flatMap(listed).map(({ name }) => name))]]));
-      expect(await project.complaints({ exactOptionalPropertyTypes })).toBe('');
+  const clients = () => packageNames.flatMap((name) => Object.keys(manifestOf(name).peerDependencies));
+
+  test.each<CompilerOptions>([
+    { module: 'node20', moduleResolution: 'node16', exactOptionalPropertyTypes: true },
+    { module: 'preserve', moduleResolution: 'bundler', exactOptionalPropertyTypes: false },
+  ])(
+    'all declarations compile, as ES modules and as CommonJS, with moduleResolution $moduleResolution',
+    async (options) => {
+      await using project = emptyProject(library, clients());
+      const all = packageNames.flatMap(listed).map(({ name }) => name);
+      project.write(importAll(all, 'ts'));
+      expect(await project.complaints(options)).toBe('');
     },
   );
+
+  test('all parts load, as ES modules and as CommonJS', async () => {
+    await using project = emptyProject(library, clients());
+    // Vitest loads only inside a test.
+    const all = packageNames.flatMap(listed).filter(({ client }) => client !== 'vitest');
+    project.write(
+      importAll(
+        all.map(({ name }) => name),
+        'js',
+      ),
+    );
+    await Promise.all(['all.mjs', 'all.cjs'].map((file) => project.run(file)));
+  });
 
   test('the contract of lock stores runs in a project of its own', async () => {
     await using project = emptyProject(library, ['vitest']);

@@ -109,7 +109,7 @@ describe('POST ops/invoices/{id}/void', () => {
     expect(await auditedOf('void-found')).toMatchObject([{ detail: { outcome: 'paid', paymentId: 'pi_2' } }]);
   });
 
-  test('while a call may be on its way, the answer says until when', async () => {
+  test('while a call may be in flight, the answer says until when', async () => {
     await ops.store(parkedJustNow('void-soon'));
     const response = await voiding('void-soon');
     expect(response.status).toBe(409);
@@ -182,7 +182,7 @@ describe('POST ops/invoices/{id}/retry', () => {
     expect(await auditedOf(id)).toMatchObject([{ detail: { outcome: status, paymentId: 'pi_4' } }]);
   });
 
-  test('notCharged has to wait until no call can be under way', async () => {
+  test('notCharged has to wait until no call can be in flight', async () => {
     await ops.store(parkedJustNow('retry-soon'));
     const response = await retrying('retry-soon', { notCharged: true, reason: 'I looked' });
     expect(response.status).toBe(409);

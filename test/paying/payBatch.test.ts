@@ -768,9 +768,9 @@ describe('time', () => {
     const paying = pay(batch, () => mayCall);
     const first = Promise.race([
       paying.catch(() => 'ended'),
-      begun.promise.then(() => setImmediate('under way')),
+      begun.promise.then(() => setImmediate('in flight')),
     ]);
-    expect(await first).toBe('under way');
+    expect(await first).toBe('in flight');
     slow.resolve();
     await expect(paying).rejects.toThrow('the store denies access');
     expect((await world.stored(shard, ids)).map(({ claim }) => claim?.phase)).toEqual([

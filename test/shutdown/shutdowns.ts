@@ -131,7 +131,7 @@ export async function payThroughShutdowns(
     }
   }
 
-  /** One manual run after the other: at any moment one is under way. */
+  /** One manual run after the other: at any moment one is in flight. */
   async function runManually(): Promise<void> {
     for (let n = 0; !over; n++) {
       await delay(500);

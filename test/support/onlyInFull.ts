@@ -4,13 +4,13 @@
  */
 export const onlyInFull: string[] = [
   'test/{bulk,fuzz,library,releases,shutdown}/**/*.test.ts',
-  'test/browser/{actions,pages,typing}.test.ts',
+  'test/browser/{actions,finding,imports,pages,typing}.test.ts',
   'test/e2e/{events,locks,money,ops,stalledRun,tracing}.test.ts',
   'test/{package,scripts/keepRelease,scripts/afterRestore}.test.ts',
   'test/scripts/deployment/{target,verifyDeployment}.test.ts',
   'test/infra/{azdUp,compile,deployBlocks}.test.ts',
   'packages/local-azure/test/functionsHost/lifecycle.test.ts',
-  'packages/local-azure/test/{azurite,package}.test.ts',
+  'packages/local-azure/test/{azurite,localPage,package,smallApps}.test.ts',
   'test/local/numberArguments.test.ts',
   'packages/leases/test/blob/contract.test.ts',
   'packages/lock-stores/test/{etcd,mysql,postgres,postgresAdvisory,quorum,redis,zooKeeper}/{contract,hazards}.test.ts',

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { formatVersion } from '../../packages/jobs/src/documents/storedDocuments.ts';
 import { sendToQueue } from '../../packages/jobs/src/outbox/storageQueueDestination.ts';
 import { cosmosEffects } from '../../packages/jobs/src/workItems/cosmosWorkItems.ts';
-import { longestRefusedMs, NotNow, NotYet } from '../../packages/jobs/src/workItems/nextTry.ts';
+import { longestRefusedMs, RetryLater, RetryForADay } from '../../packages/jobs/src/workItems/nextTry.ts';
 import { createProcessWorkItem } from '../../packages/jobs/src/workItems/processWorkItem.ts';
 import { defineStage, type WorkItem, WorkItemRefused } from '../../packages/jobs/src/workItems/workItem.ts';
 import { LockTimeout, workItemLockKey } from '../../packages/leases/src/index.ts';
@@ -61,7 +61,7 @@ describe('a work item that cannot be done now', () => {
     expect(rung).toEqual([]);
   });
 
-  test.each([new NotNow('the provider cannot say'), new NotNow('the webhook answered 503')])(
+  test.each([new RetryLater('the provider cannot say'), new RetryLater('the webhook answered 503')])(
     '%o: sent again for later, with the count of its tries',
     async (fault) => {
       const { work, outside, sent, noted, world } = worker();
@@ -82,7 +82,7 @@ describe('a work item that cannot be done now', () => {
 
   test('is done after an outage of hours', async () => {
     const { work, outside, sent, rung, world } = worker();
-    outside.fault = new NotNow('down');
+    outside.fault = new RetryLater('down');
     let message: unknown = item('patient');
     const recovery = world.clock.now() + 6 * 3_600_000;
     for (;;) {
@@ -98,7 +98,7 @@ describe('a work item that cannot be done now', () => {
 
   test('is never given up: after 30 hours it is done', async () => {
     const { work, outside, sent, rung, world } = worker();
-    outside.fault = new NotNow('down');
+    outside.fault = new RetryLater('down');
     const since = new Date(world.clock.now() - 30 * 3_600_000).toISOString();
     expect(await work({ ...item('weekend'), retry: { tries: 200, since } })).toBe('postponed');
     expect(world.telemetry.values(partMetric.workItemWaitedMs)).toEqual([30 * 3_600_000]);
@@ -109,10 +109,10 @@ describe('a work item that cannot be done now', () => {
 
   test('fails a day after it was refused itself, so that the queue gives it up', async () => {
     const { work, outside, sent, noted, world } = worker();
-    outside.fault = new NotYet('refused');
+    outside.fault = new RetryForADay('refused');
     const refusedSince = new Date(world.clock.now() - longestRefusedMs).toISOString();
     const message = { ...item('old'), retry: { tries: 100, since: refusedSince, refusedSince } };
-    await expect(work(message)).rejects.toThrow(NotYet);
+    await expect(work(message)).rejects.toThrow(RetryForADay);
     expect(sent).toEqual([]);
     expect(noted).toEqual([{ message, error: outside.fault }]);
   });
@@ -139,7 +139,7 @@ describe('a work item that cannot be done now', () => {
 
   test('takes effect once, even if its process dies after sending it again and leaves two copies', async () => {
     const { work, outside, sent, rung } = worker();
-    outside.fault = new NotNow('down');
+    outside.fault = new RetryLater('down');
     await work(item('copied'));
     outside.fault = undefined;
     expect(await work(item('copied'))).toBe('done');
@@ -149,7 +149,7 @@ describe('a work item that cannot be done now', () => {
 
   test('keeps the fields that this release does not know', async () => {
     const { work, outside, sent, world } = worker();
-    outside.fault = new NotNow('down');
+    outside.fault = new RetryLater('down');
     const since = new Date(world.clock.now()).toISOString();
     const message = { ...item('later'), priority: 'high', retry: { tries: 1, since, hint: ['x'] } };
     expect(await work(message)).toBe('postponed');
@@ -195,7 +195,7 @@ describe('any other failure', () => {
     ['to put off', { ...item('unsent'), version: formatVersion + 1 }],
   ])('a work item %s that cannot be sent again rejects, and the error is kept', async (_what, message) => {
     const { work, outside, noted } = worker();
-    outside.fault = new NotNow('down');
+    outside.fault = new RetryLater('down');
     outside.queueFault = new Error('the queue is away');
     await expect(work(message)).rejects.toBe(outside.queueFault);
     expect(noted).toEqual([{ message, error: outside.queueFault }]);

@@ -1,8 +1,8 @@
 import type { Clock } from '@payonce/leases/clock';
-import { waitAtMost } from './workUnderWay.ts';
+import { waitAtMost } from './workInFlight.ts';
 
 export { functionBudgetMs, TimeIsUp, timeBudget } from './timeBudget.ts';
-export { workUnderWay } from './workUnderWay.ts';
+export { workInFlight } from './workInFlight.ts';
 
 /**
  * Time that everything at shutdown may take together (ms). The host tells a worker 10 s late that it stops, and kills it 5 s

@@ -121,6 +121,30 @@ function cut(text: string): string {
   return text.slice(0, longestOwnerPart);
 }
 
+/**
+ * Deletes the locks whose keys begin with `prefix`, that nobody holds, and that nobody has taken with a fence for `unusedMs`
+ * milliseconds. Fences go on to rise, since they are no less than the time in milliseconds, unless that clock goes back. Resolves
+ * with how many are gone; undefined if the store cannot list or delete. Rejects with the store's error. `signal` limits the whole
+ * (default: 60 s).
+ */
+export async function forgetLocks(
+  store: LockStore,
+  {
+    prefix,
+    unusedMs,
+    signal = AbortSignal.timeout(60_000),
+    clock = systemClock,
+  }: { prefix: string; unusedMs: number; signal?: AbortSignal; clock?: Clock },
+): Promise<number | undefined> {
+  if (store.list === undefined || store.forget === undefined) return undefined;
+  let gone = 0;
+  for await (const { key, held, record, version, now = clock.now() } of store.list(prefix, signal)) {
+    if (held || (record !== undefined && now - record.since < unusedMs)) continue;
+    if ((await store.forget(key, version, signal)) === 'forgotten') gone++;
+  }
+  return gone;
+}
+
 /** One lock, as operators see it. Times are ISO 8601 in UTC. */
 export interface LockListing {
   key: string;

@@ -146,7 +146,7 @@ export function afterRenewal(
 }
 
 /** The loss of a tenure that is given up at `now`. */
-export function timeOver(tenure: Tenure, now: number, requestUnderWay = false): Loss {
+export function timeOver(tenure: Tenure, now: number, requestInFlight = false): Loss {
   const late = Math.max(0, Math.round(now - tenure.trustedUntil));
   if (tenure.failures > 0) {
     return {
@@ -154,7 +154,7 @@ export function timeOver(tenure: Tenure, now: number, requestUnderWay = false): 
       detail: `renewals without an answer: ${tenure.failures}; last error: ${tenure.lastFailure}`,
     };
   }
-  if (requestUnderWay) {
+  if (requestInFlight) {
     return { reason: 'unreachable', detail: 'a renewal was still unanswered when the trusted time ran out' };
   }
   return { reason: 'expired', detail: `no renewal was sent in time; noticed ${late} ms after the deadline` };

@@ -111,13 +111,17 @@ test('the services start, and a Functions app runs on them', async () => {
   expect(await (await fetch(`${address}/api/hello`)).text()).toBe('from CommonJS');
 });
 
-test('says its version; a command that there is not is named', async () => {
+test('says its version; a command or option that there is not is named', async () => {
   expect((await runProgram(program, ['--version'])).output).toMatch(
     /^@payonce\/local-azure \d+\.\d+\.\d+\s*$/,
   );
   expect(await runProgram(program, ['clowd'])).toEqual({
     code: 2,
     output: expect.stringContaining('there is no command clowd'),
+  });
+  expect(await runProgram(program, ['--cosmosport', '1'])).toEqual({
+    code: 2,
+    output: expect.stringMatching(/^Unknown option '--cosmosport'/),
   });
 });
 
@@ -127,7 +131,11 @@ test('the test of the guide compiles and passes', async () => {
   expect(code).toContain('startCosmos');
   const theirs = projectIn(project);
   theirs.write(new Map([['orders.test.ts', code]]));
-  expect(await theirs.complaints()).toBe('');
+  for (const options of [
+    { module: 'node20', moduleResolution: 'node16' },
+    { module: 'preserve', moduleResolution: 'bundler' },
+  ] as const)
+    expect(await theirs.complaints(options)).toBe('');
   expect(
     await theirs.run('node_modules/vitest/vitest.mjs', ['run', 'orders.test.ts'], { VITEST: '' }),
   ).toMatch(/1 passed/);

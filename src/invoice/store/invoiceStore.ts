@@ -2,6 +2,7 @@ import type { Fence } from '@payonce/jobs/claims';
 import type { Page, Patch } from '@payonce/jobs/documents';
 import type { OutboxMessage } from '@payonce/jobs/outbox';
 import type { MovementKind } from '../figures/counters.ts';
+import type { FoundKind, Only } from '../foundKinds.ts';
 import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { CalledBefore, InvoiceChange, Standing, Starting, ToStart } from '../invoiceChange.ts';
 import type { InvoiceStatus } from '../invoiceStatus.ts';
@@ -46,6 +47,15 @@ export interface InvoiceStore {
    * between two pages hides none and repeats none. @throws {BadContinuation}
    */
   list(query: InvoiceFilter & { continuation?: string; pageSize: number }): Promise<Page<Invoice>>;
+  /**
+   * A page of the invoices in the order of their due dates. One that is moved between two pages may hide or repeat its invoice.
+   * @throws {BadContinuation}
+   */
+  listByDue(query: SortedList): Promise<Page<Invoice>>;
+  /** The number of invoices that match, and their sums by currency; no more than `most` are read. */
+  totals(filter: InvoiceFilter, most: number): Promise<Totals>;
+  /** The invoices and customers that a text finds: it begins their name, or is an amount of theirs. Few of each kind. */
+  search(text: string): Promise<Found>;
   /**
    * Numbers of invoices over all shards at `now` (ISO 8601, UTC). Read from counters that each write keeps
    * (invoice/figures/counters.ts), so the number of invoices does not matter.
@@ -175,6 +185,31 @@ export interface InvoiceFilter {
   dueBefore?: string;
   /** Its payment, a refund or a dispute is not decided: the provider is asked about it. */
   undecided?: true;
+  only?: Only;
+}
+
+export interface SortedList extends Pick<InvoiceFilter, 'dueAfter' | 'dueBefore'> {
+  order: 'ASC' | 'DESC';
+  continuation?: string;
+  pageSize: number;
+}
+
+export interface Totals {
+  count: number;
+  /** False: there are more, and the sums are of those that were read. */
+  isExact: boolean;
+  sums: readonly ReversedFigure[];
+  /** Request units. */
+  charge: number;
+}
+
+/** The outcome of a search. */
+export interface Found {
+  groups: readonly { kind: FoundKind; invoices: readonly Invoice[]; hasMore: boolean }[];
+  customers: readonly string[];
+  hasMoreCustomers: boolean;
+  /** Request units. */
+  charge: number;
 }
 
 /**

@@ -283,7 +283,7 @@ export function addInvoices({
     const until = clock.monotonic() + withinMs;
     let failure: { error: unknown } | undefined;
     const filling = new Map<string, InvoiceContent[]>();
-    const underWay = new Set<Promise<void>>();
+    const inFlight = new Set<Promise<void>>();
     try {
       for await (const some of contents) {
         for (const content of some) {
@@ -298,14 +298,14 @@ export function addInvoices({
       }
       for (const [shard, part] of filling) await store(shard, part);
     } finally {
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
     }
     return failure === undefined ? {} : { failure: failure.error };
 
     async function store(shard: string, part: readonly InvoiceContent[]): Promise<void> {
-      while (underWay.size >= mostAhead) await Promise.race(underWay);
-      const added = limit(() => add(shard, part)).finally(() => underWay.delete(added));
-      underWay.add(added);
+      while (inFlight.size >= mostAhead) await Promise.race(inFlight);
+      const added = limit(() => add(shard, part)).finally(() => inFlight.delete(added));
+      inFlight.add(added);
     }
 
     async function add(shard: string, part: readonly InvoiceContent[]): Promise<void> {

@@ -19,6 +19,7 @@ export async function storeMany(
     currency: n % 3 === 0 ? 'EUR' : 'USD',
     dueAt: at(dueIn(n)),
     paymentMethod: 'pm_card_visa',
+    description: `Website care, month ${n % 12}`,
   }));
   await invoices.add([rows], { by: 'test', withinMs: 600_000, settled() {} });
   for (const shard of shardNames(shards)) {

@@ -23,7 +23,7 @@ export interface Host {
   readonly app: App;
   /** True while it fires timers and takes messages. */
   listens: boolean;
-  /** Messages and items under way, by kind. */
+  /** Messages and items in flight, by kind. */
   readonly busy: Map<string, number>;
   /** Called when the process dies. */
   readonly onDeath: Set<() => void>;

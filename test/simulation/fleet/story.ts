@@ -116,7 +116,7 @@ export function createStory(parts: FleetParts) {
     const followsAdvice = plan.outside === true && decided % 2 === 0;
     decided++;
     if (left.length === 0) return false;
-    // By then no call can be on its way.
+    // By then no call can be in flight.
     fleet.later(hour, () =>
       onHost(async (host) => {
         for (const { id: invoiceId, reason, status: before } of left) {

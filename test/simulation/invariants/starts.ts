@@ -28,7 +28,7 @@ export function createStartChecks(report: Report, invoice: (id: string) => Invoi
   const mayBeCalled = new Set<string>();
   /** Calls that the provider may have worked on, by invoice. */
   const calls = new Map<string, number>();
-  /** Starts of functions that have not ended, by invoice: their process has died, or they are under way. */
+  /** Starts of functions that have not ended, by invoice: their process has died, or they are in flight. */
   const open = new Map<string, number>();
 
   function count(id: string, by: number): void {

@@ -3,7 +3,7 @@ import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
 import type { DocumentStore } from '../documents/documentStore.ts';
 import type { Instance } from '../instance.ts';
 import { inSpan } from '../tracing.ts';
-import { workUnderWay } from '../workUnderWay.ts';
+import { workInFlight } from '../workInFlight.ts';
 import {
   type DispatchDecision,
   decideDispatch,
@@ -146,13 +146,13 @@ const longestWaitMs = 5_000;
 export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {
   let waiting: OutboxMessage[] = [];
   let waitingSince = 0;
-  let underWay = 0;
-  const { track, ended } = workUnderWay(clock);
+  let inFlight = 0;
+  const { track, ended } = workInFlight(clock);
 
   return {
     send,
     sendWhenIdle(message) {
-      if (underWay === 0) {
+      if (inFlight === 0) {
         void send(message);
         return;
       }
@@ -162,11 +162,11 @@ export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {
       if (now - waitingSince >= longestWaitMs) flush();
     },
     busy() {
-      underWay++;
+      inFlight++;
       return {
         [Symbol.dispose]() {
-          underWay--;
-          if (underWay === 0) flush();
+          inFlight--;
+          if (inFlight === 0) flush();
         },
       };
     },

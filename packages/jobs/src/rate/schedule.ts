@@ -157,7 +157,7 @@ const longestHoldMs = 60_000;
 /** Growth rises by this factor in the time of a shortest window, once the pace is well above the limit last met. */
 const speedUp = 1.5;
 const fastestGrowth = 0.05;
-/** Two limits are the same, and the pace is not yet well above one, within this share. */
+/** Two limits are the same, and the pace is still not well above one, within this share. */
 const near = 0.05;
 
 /** Changes at the end of a window. */

@@ -41,9 +41,9 @@ export function nextTry(
   { stages, now }: { stages: readonly Stage[]; now: number },
 ): NextTry | undefined {
   if (error instanceof NewerVersion) return { kind: 'putOff', message, delayMs: putOffMs };
-  if (!isNotNow(error)) return undefined;
+  if (!mayRetryLater(error)) return undefined;
   const { item } = readWorkItem(stages, message);
-  const decision = decidePostponement(item.retry, { now, refused: error instanceof NotYet });
+  const decision = decidePostponement(item.retry, { now, refused: error instanceof RetryForADay });
   if (decision.kind === 'giveUp') return undefined;
   const { delayMs, retry } = decision;
   return {
@@ -98,24 +98,24 @@ export function decidePostponement(
  * A stage cannot do its work at the moment, through no fault of the work item: something it needs is down. That ends some
  * day, so the item is tried for as long as it takes.
  */
-export class NotNow extends Error {
-  override readonly name: string = 'NotNow';
+export class RetryLater extends Error {
+  override readonly name: string = 'RetryLater';
 }
 
 /**
  * The receiver is there and refuses this work item. It may later, so the item is tried for a day.
  * Then a person should look at it.
  */
-export class NotYet extends NotNow {
-  override readonly name: string = 'NotYet';
+export class RetryForADay extends RetryLater {
+  override readonly name: string = 'RetryForADay';
 }
 
 /**
  * True if work that failed like this may succeed later as it is: a stage says so, or the store of documents or of locks was
  * away. Everything else is a bug, a crash or a bad message, and gets the queue's own few deliveries.
  */
-export function isNotNow(error: unknown): boolean {
+export function mayRetryLater(error: unknown): boolean {
   // With a cause, the lock was not held elsewhere: its store gave no answer.
   const locksAway = error instanceof LockTimeout && error.cause !== undefined;
-  return error instanceof NotNow || error instanceof StoreAway || locksAway;
+  return error instanceof RetryLater || error instanceof StoreAway || locksAway;
 }

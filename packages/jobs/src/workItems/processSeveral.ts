@@ -2,7 +2,7 @@
  * The way of the work items of one message:
  *
  *   done ──► its effect is recorded with those of the others
- *   not now, or of a newer release ──► sent again later, together with the others like it
+ *   retry later, or of a newer release ──► sent again later, together with the others like it
  *   not begun within a minute ──► sent again at once, together with the others like it
  *   any other failure ──► sent again alone; from there on it goes the way of a single work item
  *

@@ -19,7 +19,7 @@ import {
 /**
  * The way of one work item:
  *
- *   tried ──not now──► sent again (after 10 s … 10 min) ──► tried … for as long as it takes
+ *   tried ──retry later──► sent again (after 10 s … 10 min) ──► tried … for as long as it takes
  *     │  └──refused itself, for a day already──► the queue's last deliveries ──► poison
  *     └──any other failure──► the queue's deliveries ──► poison
  *

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLocks, type LockStore } from '../index.ts';
+import { createLocks, type LockRequest, type LockStore } from '../index.ts';
 import { noTelemetry } from '../telemetry.ts';
 import { type ContractWorld, never, one, two } from './subject.ts';
 
@@ -41,6 +41,12 @@ export function lossContract(world: ContractWorld): void {
         leaseId = id;
         return store.acquire(wanted, id, ...rest);
       },
+      ...(store.take && {
+        take(wanted: string, id: string, ...rest: [LockRequest, AbortSignal]) {
+          leaseId = id;
+          return store.take?.(wanted, id, ...rest) ?? Promise.resolve('held');
+        },
+      }),
     };
     const options = { clock: subject.clock, telemetry: noTelemetry, leaseSeconds: leaseMs / 1000 };
     const locks = createLocks(watched, options);
@@ -117,6 +123,9 @@ export function lossContract(world: ContractWorld): void {
           raise: (signal) => silent.raise(key, one, record, version, signal),
           renew: (signal) => silent.renew(key, one, leaseMs, signal),
           release: (signal) => silent.release(free, two, signal),
+          ...(silent.take && {
+            take: (signal: AbortSignal) => silent.take?.(free, two, { leaseMs }, signal) ?? Promise.resolve(),
+          }),
           break: async (signal) =>
             silent.break?.(key, version, signal) ?? Promise.reject(new Error('unsupported')),
           list: (signal) => firstOf(silent.list?.(world.prefix, signal)),

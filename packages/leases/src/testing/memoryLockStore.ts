@@ -124,6 +124,15 @@ export function memoryLockStore(now: () => number = () => performance.now()): Me
       return 'broken';
     },
 
+    async forget(key, version) {
+      const entry = entries.get(key);
+      if (entry === undefined) return 'forgotten';
+      if (active(entry)) return 'held';
+      if (String(entry.version) !== version) return 'changed';
+      entries.delete(key);
+      return 'forgotten';
+    },
+
     async *list(prefix) {
       for (const [key, entry] of entries) if (key.startsWith(prefix)) yield { key, ...view(entry) };
     },

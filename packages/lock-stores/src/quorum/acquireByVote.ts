@@ -53,7 +53,7 @@ export async function acquireByVote(
     const answered: Omit<Round, 'outcome'> = { votes: [], against: 0, forgetful: [] };
     const outcome = await members.askInTurn(lease, signal, {
       async ask(store, each, member) {
-        if ((releasing.get(member) ?? 0) > 0) throw new Error('a release is still on its way');
+        if ((releasing.get(member) ?? 0) > 0) throw new Error('a release is still in flight');
         const answer = await store.acquire(key, leaseId, leaseMs, each);
         if (answer === 'acquired') answered.votes.push(store);
         else if (answer === 'held') answered.against++;

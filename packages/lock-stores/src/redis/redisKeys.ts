@@ -27,8 +27,8 @@ export function keyOfRecord(prefix: string, record: string): string | undefined 
     .replaceAll(/%([0-9a-f]{4})/g, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)));
 }
 
-/** A pattern of SCAN for the records of all locks whose keys begin with `beginning`. */
+/** A pattern of SCAN for the records and leases of all locks whose keys begin with `beginning`. */
 export function recordPattern(prefix: string, beginning: string): string {
   const literal = `${prefix}{${escaped(beginning)}`.replaceAll(/[\\*?[\]]/g, '\\$&');
-  return `${literal}*}`;
+  return `${literal}*}*`;
 }

@@ -63,7 +63,8 @@ export function leaseSession(connection: PostgresSession, leaseMs: number): Leas
       last = answered.catch(() => {});
       try {
         const { rows } = await untilAborted(signal, () => answered);
-        const [row] = sessionRows.parse(rows);
+        const [row] = sessionRows(rows);
+        if (row === undefined) throw new TypeError('a statement of a session answered without a row');
         if (!row.own) {
           end(lent);
           return lent;

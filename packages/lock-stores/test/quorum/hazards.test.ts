@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { expect, test } from 'vitest';
 import { describeWith } from '../../../../test/support/servers/findProgram.ts';
 import {

@@ -164,7 +164,7 @@ describe('a client that falls silent', () => {
     const calls: Record<string, (signal: AbortSignal) => Promise<unknown>> = {
       renew: (signal) => store.renew(key, one, 30_000, signal),
       'acquire again': (signal) => store.acquire(key, one, 30_000, signal),
-      'look at a state not yet read': (signal) => store.look(another, signal),
+      'look at a state that was never read': (signal) => store.look(another, signal),
       raise: (signal) => store.raise(key, one, record(1), version, signal),
       release: (signal) => store.release(another, one, signal),
       'acquire another': (signal) => store.acquire(randomUUID(), one, 30_000, signal),

@@ -15,6 +15,7 @@ function fakeSession({ leaseMs = minute } = {}) {
     ended: ended.signal,
     destroy: () => ended.abort(new Error('gone')),
     close: async () => {},
+    listen: async () => {},
     run: (statement) =>
       new Promise<SqlAnswer>((resolve, reject) => {
         sent.push({ statement, answer: (own) => resolve({ rows: [{ own }], matched: 0 }) });

@@ -41,6 +41,7 @@ export const types = rhea.types as unknown as {
 export interface RequestMessage {
   message_id?: unknown;
   reply_to?: string;
+  subject?: string;
   application_properties?: Record<string, unknown>;
   body?: unknown;
 }

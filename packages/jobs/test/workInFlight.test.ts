@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { virtualClock } from '../../../test/support/virtualClock.ts';
-import { workUnderWay } from '../src/workUnderWay.ts';
+import { workInFlight } from '../src/workInFlight.ts';
 
-/** Work under way on a virtual clock. `wait` waits for its end for at most `withinMs`. */
+/** Work in flight on a virtual clock. `wait` waits for its end for at most `withinMs`. */
 function watched(withinMs: number) {
   const clock = virtualClock();
-  const work = workUnderWay(clock);
+  const work = workInFlight(clock);
   return {
     clock,
     track: <T>(one: Promise<T>) => work.track(one),
@@ -19,14 +19,14 @@ function watched(withinMs: number) {
   };
 }
 
-describe('workUnderWay', () => {
+describe('workInFlight', () => {
   test('passes on what the work returns or throws', async () => {
-    const work = workUnderWay(virtualClock());
+    const work = workInFlight(virtualClock());
     expect(await work.track(Promise.resolve(5))).toBe(5);
     await expect(work.track(Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 
-  test('its end is immediate if nothing is under way', async () => {
+  test('its end is immediate if nothing is in flight', async () => {
     const { clock, wait } = watched(1_000);
     const waiting = wait();
     await clock.advance(0);
