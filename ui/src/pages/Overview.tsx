@@ -39,7 +39,7 @@ export function Overview() {
         {(overview) => (
           <>
             <AttentionList attention={overview.attention} isFresh={look.error === undefined} />
-            <Figures of={overview} />
+            <StateCounts of={overview} />
             <div class="columns">
               <PaidChart days={overview.paidPerDay} />
               <Standing of={overview} />
@@ -62,7 +62,7 @@ function isBusy({ backlog, invoices, outbox }: OverviewAnswer): boolean {
   return backlog.waiting + backlog.claimed + invoices.claimed + outbox.pending > 0;
 }
 
-function Figures({ of: { invoices, backlog, refunded } }: { of: OverviewAnswer }) {
+function StateCounts({ of: { invoices, backlog, refunded } }: { of: OverviewAnswer }) {
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
   const none = Object.values(invoices).every((count) => count === 0);
   if (none) {
