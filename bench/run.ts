@@ -7,7 +7,7 @@ await runNamed(
     pace: () => import('./pace/main.ts'),
     'due-at-once': () => import('./pace/dueAtOnce.ts'),
     receipts: () => import('./followUps.ts'),
-    figures: () => import('./figures.ts'),
+    lists: () => import('./lists.ts'),
     pages: () => import('./pages.ts'),
     report: () => import('./report/main.ts'),
     retention: () => import('./retention.ts'),
@@ -21,6 +21,7 @@ await runNamed(
     'lease-faults': () => import('./leaseFaults.ts'),
     stores: () => import('./stores/main.ts'),
     'store-faults': () => import('./stores/faults.ts'),
+    'lock-peers': () => import('./stores/peers.ts'),
   },
   () => import('./throughput.ts'),
 );

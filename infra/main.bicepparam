@@ -35,7 +35,7 @@ param location = readEnvironmentVariable('AZURE_LOCATION', 'westeurope')
 param stripeSecretKey = readEnvironmentVariable('STRIPE_SECRET_KEY', '')
 param stripeWebhookSecrets = readEnvironmentVariable('STRIPE_WEBHOOK_SECRETS', '')
 param notifyWebhookSecret = readEnvironmentVariable('NOTIFY_WEBHOOK_SECRET', '')
-// Whether Stripe delivers events; its secrets then have to be in the vault, or the app does nothing.
+// True: Stripe delivers events; its secrets then have to be in the vault, or the app does nothing.
 param stripeWebhook = readEnvironmentVariable('PAYONCE_STRIPE_WEBHOOK', '') == 'true'
 param notifyWebhookUrl = readEnvironmentVariable('PAYONCE_NOTIFY_WEBHOOK_URL', '')
 param alertEmail = readEnvironmentVariable('PAYONCE_ALERT_EMAIL', '')

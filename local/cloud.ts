@@ -1,9 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { exitFor, orTaken } from '../packages/local-azure/src/failure.ts';
 import { onStopAsked } from '../packages/local-azure/src/onStopAsked.ts';
 import { portArgument } from '../packages/local-azure/src/portArgument.ts';
-import { orTaken, PortTaken, startServices } from '../packages/local-azure/src/services.ts';
+import { startServices } from '../packages/local-azure/src/services.ts';
 import { wholeNumberArgument } from '../packages/local-azure/src/wholeNumberArgument.ts';
 import { provision, serviceBusConfig } from './provision.ts';
 import { startPayments } from './stripe/index.ts';
@@ -49,11 +50,7 @@ if (values.help) {
 const unlimitedRate = 5_000;
 
 const traffic = trafficArguments(values, 'payments-');
-const { services, payments } = await start().catch((error: unknown) => {
-  if (!(error instanceof PortTaken)) throw error;
-  console.error(error.message);
-  process.exit(1);
-});
+const { services, payments } = await start().catch(exitFor);
 const { azurite, cosmos } = services;
 await provision({ storage: azurite.connectionString, cosmos: cosmos.connectionString });
 

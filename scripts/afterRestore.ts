@@ -13,7 +13,7 @@ import { z } from 'zod';
 import { cosmosDocuments } from '../packages/jobs/src/documents/cosmosDocuments.ts';
 import { systemClock } from '../packages/leases/src/clock.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
-import { accountRecord } from '../src/paying/accountCheck.ts';
+import { recordedAccount } from '../src/paying/accountCheck.ts';
 import { blobContainers } from '../src/platform/azureNames.ts';
 import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
 import { stripeClient } from '../src/stripe/stripeClient.ts';
@@ -68,7 +68,7 @@ const counts: Record<Finding, number> = {
   twice: 0,
   again: 0,
 };
-const { deployment } = (await accountRecord(cosmosDocuments(container), systemClock).find()) ?? {};
+const { deployment } = (await recordedAccount(cosmosDocuments(container))) ?? {};
 for await (const { finding, invoiceId, paymentId } of settleRestored({
   stripe: stripeClient({ secretKey, apiBase, timeoutMs: 30_000 }),
   invoices,

@@ -16,7 +16,7 @@ const largest = { folder: 20, zip: 5 };
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 /** The clients of the stores that `LOCKS` may name, besides those of Azure and those that need none. */
-const clients = { redis: 'redis', postgres: 'pg', mysql: 'mysql2' } as const;
+const clients = { redis: '@redis/client', postgres: 'pg', mysql: 'mysql2' } as const;
 const { values } = parseArgs({
   options: { out: { type: 'string', default: join(root, 'dist') }, locks: { type: 'string', default: '' } },
 });

@@ -8,14 +8,15 @@ import { receiptFollowUp } from '../src/after/receipts.ts';
 import { record } from '../src/after/record.ts';
 import { recordProgress } from '../src/after/trackPayment.ts';
 import { followUpsOf } from '../src/invoice/followUps.ts';
-import { type Invoice, wasVoided } from '../src/invoice/invoice.ts';
+import type { Invoice } from '../src/invoice/invoice.ts';
+import { wasVoided } from '../src/invoice/namedPayments.ts';
 import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
 import { changeByPayment, movesMoney, ownershipOf, type PaymentFound } from '../src/paying/foundPayment.ts';
 import { noReversals } from '../src/paying/mergeReversals.ts';
 import type { ProviderPayment } from '../src/paying/paymentProvider.ts';
 import { defaultSettlementPolicy as settlement } from '../src/paying/settlement.ts';
-import { paymentFrom } from '../src/stripe/stripeIntent.ts';
 import { stripeLookups } from '../src/stripe/stripeLookups.ts';
+import { paymentFrom } from '../src/stripe/stripePayment.ts';
 
 /** The actor in an invoice's timeline. */
 const by = 'after-restore';
@@ -206,7 +207,7 @@ export async function* settleRestored({
     } as Pick<InvoiceStore, 'update'>;
     const parts = { invoices: watched, followUps, settlement, instance };
     const { kind } = await recordProgress(parts, id, payment, () => {});
-    return kind === 'notYet' ? 'again' : finding;
+    return kind === 'unsettled' ? 'again' : finding;
   }
 
   function findingIn(invoice: Invoice, payment: ProviderPayment): Finding {

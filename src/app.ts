@@ -3,7 +3,7 @@ import { createDispatcher, createSender } from '@payonce/jobs/outbox';
 import { watchPause } from '@payonce/jobs/rate';
 import { runScheduled } from '@payonce/jobs/runs';
 import { answerUnlessStopping, endManualRun, runManualGroup } from '@payonce/jobs/runs/durable';
-import { stopApp, timeBudget, workUnderWay } from '@payonce/jobs/stopping';
+import { stopApp, timeBudget, workInFlight } from '@payonce/jobs/stopping';
 import { createProcessWorkItem, poisonItems } from '@payonce/jobs/work-items';
 import { createLocks, jobLockKey, type Lease } from '@payonce/leases';
 import { systemClock } from '@payonce/leases/clock';
@@ -69,7 +69,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const ops = operations({ ...cloud, ...archived, ...after, poison, job, healthChecks }, settings);
   const running = { ...cloud, jobs: [job, ops.bulk] };
   const swept = { ...cloud, ...paying, shards, poison };
-  const { track, ended } = workUnderWay(clock);
+  const { track, ended } = workInFlight(clock);
 
   /** A tick of a timer that pays: null while payments are paused. */
   const unlessPaused = async <T>(tick: () => Promise<T>) => {

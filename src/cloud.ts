@@ -1,4 +1,4 @@
-import { unreadableReport } from '@payonce/jobs/documents';
+import { type DocumentStore, unreadableReport } from '@payonce/jobs/documents';
 import { cosmosDocuments } from '@payonce/jobs/documents/cosmos';
 import type { Instance } from '@payonce/jobs/instance';
 import type { OutboxStore, SendMessages } from '@payonce/jobs/outbox';
@@ -31,7 +31,6 @@ import { cosmosAudit } from './ops/cosmosAudit.ts';
 import type { DeadLetterSource } from './ops/deadLetters.ts';
 import type { HealthCheck } from './ops/health.ts';
 import { serviceBusDeadLetters } from './ops/serviceBusDeadLetters.ts';
-import { type AccountRecord, accountRecord } from './paying/accountCheck.ts';
 import type { HeldMessages } from './paying/executePayments.ts';
 import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
@@ -40,6 +39,8 @@ import { heldMessages } from './platform/serviceBusHeldMessages.ts';
 
 /** Everything outside the process that the app works with, as the ports that its parts ask for. */
 export interface Cloud {
+  /** Documents of the invoices, and what one transaction writes with them. */
+  documents: DocumentStore;
   invoices: InvoiceStore;
   outbox: OutboxStore;
   lockStore: LockStore;
@@ -63,7 +64,6 @@ export interface Cloud {
   healthChecks: readonly HealthCheck[];
   /** @throws {ShardsChanged} */
   checkShards: () => Promise<void>;
-  account: AccountRecord;
   close(): Promise<void>;
 }
 
@@ -88,8 +88,9 @@ export function azureCloud(
   const commands = sender(paymentCommands);
 
   return {
+    documents,
     invoices: cosmosInvoiceStore(containers.invoices, { clock, shards, onUnreadable }),
-    outbox: cosmosOutboxStore(containers.invoices, { clock, onUnreadable }),
+    outbox: cosmosOutboxStore(containers.invoices, { onUnreadable }),
     lockStore,
     pace: cosmosPaceStore(containers.pace),
     pauses: cosmosPauseStore(containers.pace),
@@ -101,7 +102,6 @@ export function azureCloud(
     journal: blobJournal(blobs.getContainerClient(blobContainers.changes), instance),
     imports: blobImportRecords(blobs.getContainerClient(blobContainers.imports), clock),
     archive: {
-      documents,
       store: cosmosArchiveStore(containers.invoices),
       blobs: blobArchive(blobs.getContainerClient(blobContainers.archive)),
     },
@@ -133,7 +133,6 @@ export function azureCloud(
       { name: 'serviceBus', probe: (abortSignal) => commands.createMessageBatch({ abortSignal }) },
     ],
     checkShards,
-    account: accountRecord(documents, clock),
     async close() {
       await lockStore[Symbol.asyncDispose]();
       await close();

@@ -56,8 +56,12 @@ async function loadServerStore({ kind, url }: ServerLocks): Promise<() => LockSt
   switch (kind) {
     case 'redis': {
       const { redisLockStore } = await installed(
-        'redis',
-        () => import('@payonce/lock-stores/redis'),
+        '@redis/client',
+        async () => {
+          // The store itself loads it with its first request only.
+          await import('@redis/client');
+          return import('@payonce/lock-stores/redis');
+        },
         'LOCKS',
       );
       return () => redisLockStore(url);

@@ -10,7 +10,6 @@ import pLimit from 'p-limit';
 import { describe, expect, test } from 'vitest';
 import { newFence } from '../packages/jobs/src/claims/fence.ts';
 import { cosmosDocuments } from '../packages/jobs/src/documents/cosmosDocuments.ts';
-import { cosmosOutboxStore } from '../packages/jobs/src/outbox/cosmosOutboxStore.ts';
 import { createDispatcher, createSender, type SendMessages } from '../packages/jobs/src/outbox/dispatcher.ts';
 import type { OutboxMessage } from '../packages/jobs/src/outbox/outboxMessage.ts';
 import { cosmosRunStore } from '../packages/jobs/src/runs/cosmosRunStore.ts';
@@ -139,8 +138,10 @@ async function fireTimers(
     );
     const destinations = { 'payment-commands': send, 'work-items': send };
     const instance = anInstance({ name, clock: hastyClock, telemetry });
-    const outbox = cosmosOutboxStore(container, instance);
-    const sender = createSender(createDispatcher({ outbox, destinations, instance }), hastyClock);
+    const sender = createSender(
+      createDispatcher({ documents: cosmosDocuments(container), destinations, instance }),
+      hastyClock,
+    );
     const job = processInvoicesJob(
       {
         ...plentyOfRoom,

@@ -117,7 +117,7 @@ const missing = (setting: string, client: string) =>
   `A setting is missing or wrong:\n  ${setting}: needs the npm package "${client}", which is not installed: npm install --save-prod ${client}\n`;
 
 test.each([
-  ['LOCKS', 'redis://127.0.0.1:1', 'redis'],
+  ['LOCKS', 'redis://127.0.0.1:1', '@redis/client'],
   ['LOCKS', 'postgres://127.0.0.1:1/locks', 'pg'],
   ['LOCKS', 'postgres-advisory://127.0.0.1:1/locks', 'pg'],
   ['LOCKS', 'mysql://127.0.0.1:1/locks', 'mysql2'],
@@ -151,7 +151,7 @@ test('contains the clients of stores that it was asked for', async () => {
   mkdirSync(app);
   cpSync(join(folder, 'package.json'), join(app, 'package.json'));
   cpSync(join(folder, 'host.json'), join(app, 'host.json'));
-  await bundleApp(join(app, 'dist'), productionWith(['redis', 'pg', 'mysql2']));
+  await bundleApp(join(app, 'dist'), productionWith(['@redis/client', 'pg', 'mysql2']));
   for (const locks of ['redis://127.0.0.1:1', 'postgres://127.0.0.1:1/locks', 'mysql://127.0.0.1:1/locks'])
     expect(await loadApp(app, { ...settings, LOCKS: locks })).toBe('');
 });

@@ -20,7 +20,7 @@ export const postgresAdvisory: BenchStoreKind = {
     const client = new Client(server.url).on('error', () => {});
     await client.connect();
     const sql = advisoryStatements('raw');
-    await client.query(sql.schema);
+    await client.query(sql.schema.join(';'));
     const [{ pid }] = processes.parse((await client.query('select pg_backend_pid() as pid')).rows);
     const number = (key: string) => String(keyNumber('raw', key));
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { redisScripts } from '../../packages/lock-stores/src/redis/redisScripts.ts';
 import { redisPrograms, startRedis, survivesKill } from '../../test/support/servers/redis.ts';
 import type { BenchStoreKind } from './benchStore.ts';

@@ -241,7 +241,7 @@ customMetrics
     title: 'Work items have been waiting for more than five minutes for something that is down'
     severity: 2
     window: quarter
-    look: 'Look first at the stage and the error in the result: does the webhook not answer, does the payment lookup at the provider fail, is a store away? Work items are retried every ten minutes until it is back. Only one that its receiver refuses (NotYet) becomes poison, after a day.'
+    look: 'Look first at the stage and the error in the result: does the webhook not answer, does the payment lookup at the provider fail, is a store away? Work items are retried every ten minutes until it is back. Only one that its receiver refuses (RetryForADay) becomes poison, after a day.'
     // Each item that waits is tried again, and reported, at least once in every window: one is enough.
     query: '''
 customMetrics
@@ -281,7 +281,7 @@ customMetrics
     title: 'A payment has been in progress for more than 21 days'
     severity: 2
     window: quarter
-    look: 'Look first at GET ops/invoices?status=processing: payment.inProgress has the id and since when. Look the payment up at the provider by that id: a bank debit ends within 14 days. The invoice is neither charged again nor given up until the payment ends.'
+    look: 'Look first at GET ops/invoices?status=processing: payment.inProgress has the id and since when. Look the payment up at the provider by that id: a bank debit ends within 14 days. The invoice is neither charged again nor abandoned until the payment ends.'
     // The latest value, in milliseconds. The holder of the sweeper lease reports it every 30 s.
     query: '''
 customMetrics

@@ -37,6 +37,10 @@ var containers = [
       '/payment/inProgress/since/?'
       '/checkAt/?'
       '/dueAt/?'
+      '/terms/[]/?'
+      '/amountMinor/?'
+      '/reversals/refundedMinor/?'
+      '/reversals/disputedMinor/?'
     ]
   }
   {
@@ -145,7 +149,7 @@ resource sqlContainers 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/conta
 ]
 
 // Data plane roles. They are not Azure roles: Cosmos DB manages them itself. It refuses one change of an account while
-// another is under way (412), so the two definitions wait for the containers and for each other.
+// another is in progress (412), so the two definitions wait for the containers and for each other.
 
 @description('Reads the metadata that the SDK requests at startup: regions, databases, containers.')
 resource metadataReader 'Microsoft.DocumentDB/databaseAccounts/sqlRoleDefinitions@2025-04-15' = {
@@ -256,7 +260,7 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = if (locked) {
   }
 }
 
-// Who changed the account: keys, network, failover. Requests to the data are not logged: at 10 million invoices they
+// Changes of the account: keys, network, failover. Requests to the data are not logged: at 10 million invoices they
 // would cost more than the database.
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'payonce'

@@ -1,4 +1,4 @@
-// What a developer needs to run the app on a laptop against the data services of this environment: the data roles of the
+// The roles with which a developer runs the app on a laptop against the data services of this environment: the data roles of the
 // app, for their own principal. Not for production.
 param principalId string
 param storageName string

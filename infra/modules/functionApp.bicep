@@ -246,7 +246,7 @@ resource authentication 'Microsoft.Web/sites/config@2024-11-01' = {
   }
 }
 
-// Who signed in. What the app and its host log is in Application Insights already.
+// Sign-ins. The log of the app and its host is in Application Insights already.
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = if (signIn) {
   name: 'payonce'
   scope: app

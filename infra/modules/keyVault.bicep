@@ -90,7 +90,7 @@ resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = 
   }
 ]
 
-// Who read or changed a secret.
+// Reads and changes of secrets, with their caller.
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'payonce'
   scope: vault

@@ -35,7 +35,7 @@ resource links 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2020-06-01
   }
 ]
 
-// One at a time: three of them belong to the storage account, which refuses a change while another is under way
+// One at a time: three of them belong to the storage account, which refuses a change while another is in progress
 // (StorageAccountOperationInProgress).
 @batchSize(1)
 resource privateEndpoints 'Microsoft.Network/privateEndpoints@2024-07-01' = [

@@ -112,7 +112,7 @@ resource lockRoleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01
   }
 ]
 
-// Who changed the namespace or its queues.
+// Changes of the namespace or its queues, with their caller.
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'payonce'
   scope: namespace

@@ -216,7 +216,7 @@ resource immutable 'Microsoft.Storage/storageAccounts/blobServices/containers/im
   }
 ]
 
-// Who deleted what. Reads and writes are some 15 million a month of an idle app, most of them for leases.
+// Deletions, with their caller. Reads and writes are some 15 million a month of an idle app, most of them for leases.
 resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   name: 'payonce'
   scope: blobService

@@ -39,31 +39,31 @@ export function createWebhook({ store, now, signingNow, sleep }: WebhookParts) {
   const stored = settings.get('webhook');
   let target: WebhookTarget = stored === undefined ? null : webhookTarget.parse(JSON.parse(stored));
   const stopping = new AbortController();
-  const underWay = new Map<number, Promise<void>>();
+  const inFlight = new Map<number, Promise<void>>();
   const alarm = createAlarm({ now, sleep, nextAt, ring: kick });
 
-  /** When the first delivery that is not under way is due. */
+  /** When the first delivery that is not in flight is due. */
   function nextAt(): number | undefined {
-    if (target === null || underWay.size >= atOnce) return undefined;
-    return deliveries.first(atOnce + 1).find(({ number }) => !underWay.has(number))?.at;
+    if (target === null || inFlight.size >= atOnce) return undefined;
+    return deliveries.first(atOnce + 1).find(({ number }) => !inFlight.has(number))?.at;
   }
 
   /** Starts what is due. To be called after events are recorded. */
   function kick(): void {
     if (target === null || stopping.signal.aborted) return;
-    for (const delivery of deliveries.first(atOnce + underWay.size)) {
-      if (underWay.size >= atOnce || delivery.at > now()) break;
-      if (!underWay.has(delivery.number)) start(delivery, target);
+    for (const delivery of deliveries.first(atOnce + inFlight.size)) {
+      if (inFlight.size >= atOnce || delivery.at > now()) break;
+      if (!inFlight.has(delivery.number)) start(delivery, target);
     }
     alarm.set();
   }
 
   function start(delivery: Delivery, to: NonNullable<WebhookTarget>): void {
     const done = deliver(delivery, to).finally(() => {
-      underWay.delete(delivery.number);
+      inFlight.delete(delivery.number);
       kick();
     });
-    underWay.set(delivery.number, done);
+    inFlight.set(delivery.number, done);
   }
 
   async function deliver(delivery: Delivery, to: NonNullable<WebhookTarget>): Promise<void> {
@@ -116,7 +116,7 @@ export function createWebhook({ store, now, signingNow, sleep }: WebhookParts) {
     async stop(): Promise<void> {
       stopping.abort();
       alarm.stop();
-      await Promise.all(underWay.values());
+      await Promise.all(inFlight.values());
     },
   };
 }

@@ -26,7 +26,7 @@ const permissions = z.object({
   value: z.array(z.object({ actions: z.array(z.string()), notActions: z.array(z.string()).default([]) })),
 });
 
-/** Regions with the plan and without zone-redundant storage (docs/deploy.md, "Parameters"). */
+/** Regions with the plan and without zone-redundant storage. */
 const withoutZones = [
   'westus',
   'northcentralus',

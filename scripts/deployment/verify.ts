@@ -140,7 +140,7 @@ export async function verifyDeployment(app: DeployedApp, options: VerifyOptions)
         return { kind: 'done', value: await call() };
       } catch (error) {
         const now = withCause(error);
-        if (now !== unchanged && !sameButForNumbers(now, last)) log(`not yet: ${now.slice(0, 300)}`);
+        if (now !== unchanged && !sameButForNumbers(now, last)) log(`still waiting: ${now.slice(0, 300)}`);
         last = now;
       }
       if (clock.monotonic() >= deadline) return { kind: 'late', last, minutes: withinMs / 60_000 };

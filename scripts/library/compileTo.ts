@@ -19,6 +19,8 @@ export function compileTo(
   const config = {
     extends: join(root, 'tsconfig.json'),
     compilerOptions: {
+      // Without `using` and whatever else Node 22 cannot read.
+      target: 'ES2023',
       rootDir: sources,
       outDir: folder,
       typeRoots: [join(root, 'node_modules', '@types')],

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { compiledPath } from './compileTo.ts';
 
@@ -22,8 +20,6 @@ export const workspaceManifest = z.object({
 });
 export type WorkspaceManifest = z.infer<typeof workspaceManifest>;
 
-const rootJson = z.object({ devDependencies: z.object({ node: z.string() }) });
-
 /**
  * The package.json that is packed. `needed`: the packages that each subpath needs.
  *
@@ -44,8 +40,6 @@ export function packedManifest(
   const used = new Set([...needed.values()].flatMap((packages) => [...packages]));
   const unused = named.filter((name) => !used.has(name));
   if (unused.length > 0) throw new Error(`${manifest.name} names ${unused.join()} and needs none of it`);
-  const root = fileURLToPath(new URL('../../package.json', import.meta.url));
-  const { node } = rootJson.parse(JSON.parse(readFileSync(root, 'utf8'))).devDependencies;
   return {
     ...rest,
     exports: Object.fromEntries(
@@ -54,8 +48,8 @@ export function packedManifest(
         { types: compiledPath(source, 'd.ts'), default: compiledPath(source, 'js') },
       ]),
     ),
-    // The version that the tests run on.
-    engines: { node: `>=${node.split('.')[0]}` },
+    // The oldest maintained one, from the release on that loads ES modules with `require`.
+    engines: { node: '>=22.12' },
   };
 }
 

@@ -27,7 +27,7 @@ export async function checkPayments(
   signal: AbortSignal,
 ): Promise<CheckCounts> {
   const { clock, telemetry } = parts.instance;
-  const counts: CheckCounts = { changed: 0, nothing: 0, notYet: 0, notOurs: 0, notHere: 0, notAsked: 0 };
+  const counts: CheckCounts = { changed: 0, nothing: 0, unsettled: 0, notOurs: 0, notHere: 0, notAsked: 0 };
   const seen = new Set<string>();
   while (!signal.aborted) {
     lease.assertHeld();

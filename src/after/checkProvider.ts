@@ -1,4 +1,5 @@
-import { type Invoice, paymentIdsOf } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
+import { paymentIdsOf } from '../invoice/namedPayments.ts';
 import { soughtOf } from '../paying/chargeUnderKey.ts';
 import { foundAmong } from '../paying/foundPayment.ts';
 import type { FoundPayment, NotCalled, PaymentCalls, ProviderPayment } from '../paying/paymentProvider.ts';
@@ -6,7 +7,7 @@ import { whySilent } from './record.ts';
 
 /** The provider's view of an invoice. `differs`: a payment that it no longer knows, too. */
 export type ProviderView =
-  | Exclude<FoundPayment, { kind: 'heldBack' | 'unknown' }>
+  | Exclude<FoundPayment, { kind: 'blocked' | 'unknown' }>
   /** The provider could not say. */
   | { kind: 'silent'; message: string };
 
@@ -60,7 +61,7 @@ function viewOfFound(found: FoundPayment | NotCalled): ProviderView {
     case 'notFound':
       return found;
     case 'notCalled':
-    case 'heldBack':
+    case 'blocked':
     case 'unknown':
       return { kind: 'silent', message: whySilent(found) };
   }

@@ -1,14 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
+import { type Invoice, known, nextKey } from '../invoice/invoice.ts';
 import {
   foreignPayment,
-  type Invoice,
-  known,
   lookedUp,
-  nextKey,
   otherPayments,
   softDeclined,
   wasVoided,
-} from '../invoice/invoice.ts';
+} from '../invoice/namedPayments.ts';
 import { atRisk, goneBack, nextCheckAt, reversalsOf, withReversals } from '../invoice/reversals.ts';
 import { asLookUp, changeByPayment, movesMoney, ownershipOf, unclearReason } from '../paying/foundPayment.ts';
 import {
@@ -30,7 +28,13 @@ export type ProgressDecision =
   /** Nothing is new. */
   | { kind: 'nothing' }
   /** The invoice is not settled yet: what has to be recorded comes when it is. */
-  | { kind: 'notYet' };
+  | { kind: 'unsettled' };
+
+/**
+ * Cleared once the awaited payment has moved no money. Nobody asks about the refunds and disputes of an unpaid invoice's second
+ * payment, so they would grow stale. Should its money come back, an event names it, and it is recorded anew.
+ */
+const endedClears = ['checkAt', 'reversals'] as const;
 
 /** The timeline's words for a payment of an invoice that has one already. */
 export const secondPayment = 'second payment';
@@ -63,7 +67,7 @@ export function decideProgress(
     case 'paid':
       return payment.id === paymentId ? ofOnePaid() : ofAnother();
     case 'claimed':
-      return movesMoney(found) ? { kind: 'notYet' } : { kind: 'nothing' };
+      return movesMoney(found) ? { kind: 'unsettled' } : { kind: 'nothing' };
     case 'pending':
     case 'parked':
     case 'declined':
@@ -183,7 +187,7 @@ export function decideProgress(
       const { payment: next, attempts, at: actionableAt } = decided;
       return {
         kind: 'change',
-        change: { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: ['checkAt'] },
+        change: { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: endedClears },
         entry: { what: softDeclined, paymentId, reason, nextAt: actionableAt },
       };
     }
@@ -191,7 +195,7 @@ export function decideProgress(
       kind: 'change',
       change: {
         set: { status: 'declined', reason, declinedAt: at, payment: known(payment) },
-        clear: ['checkAt'],
+        clear: endedClears,
       },
       entry: { what: 'declined', paymentId, reason },
       ends: [{ kind: 'declined', reason }],
@@ -213,7 +217,7 @@ export function decideProgress(
   function leftToAnother(other: string): ProgressDecision {
     const reason = `payment ${paymentId} has ended, but payment ${other} names the invoice, too: retry it, which asks about that one first`;
     const next = nextKey(payment, { declines: payment.declines });
-    return parkedFor(other, reason, { set: { payment: next }, clear: ['checkAt'] });
+    return parkedFor(other, reason, { set: { payment: next }, clear: endedClears });
   }
 
   /** A check that finds it alive sets the next one. An event between two checks only says how it stands. */

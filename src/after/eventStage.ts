@@ -1,4 +1,4 @@
-import { defineStage, type Effect, NotNow, type Stage, type WorkItem } from '@payonce/jobs/work-items';
+import { defineStage, type Effect, RetryLater, type Stage, type WorkItem } from '@payonce/jobs/work-items';
 import { z } from 'zod';
 import { eventStage } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
@@ -34,8 +34,8 @@ export function paymentEventStage(parts: AfterParts): Stage {
         switch (decideHint(invoice, { hint, paymentId })) {
           case 'nothing':
             return { result: 'nothing new' };
-          case 'putOff':
-            throw new NotNow('the invoice is not settled yet');
+          case 'wait':
+            throw new RetryLater('the invoice is not settled yet');
           case 'retrieve':
         }
       }
@@ -53,17 +53,17 @@ export function paymentEventStage(parts: AfterParts): Stage {
         return { result: 'not ours', message: tracked.message };
       case 'notHere':
         return notHere(tracked.message, tries);
-      case 'notYet':
-        throw new NotNow('the invoice is not settled yet');
+      case 'unsettled':
+        throw new RetryLater('the invoice is not settled yet');
       case 'notAsked':
-        throw new NotNow(tracked.message);
+        throw new RetryLater(tracked.message);
     }
   }
 }
 
 /** A read may be older than the import of an invoice: that it is not here counts if it is so again at the next try. */
 function notHere(message: string, tries: number): Effect {
-  if (tries === 0) throw new NotNow(message);
+  if (tries === 0) throw new RetryLater(message);
   return { result: 'not ours', message };
 }
 
@@ -77,14 +77,14 @@ function notHere(message: string, tries: number): Effect {
 export function decideHint(
   { status, payment }: Pick<Invoice, 'status' | 'payment'>,
   { hint, paymentId }: { hint: EventHint; paymentId: string },
-): 'retrieve' | 'putOff' | 'nothing' {
+): 'retrieve' | 'wait' | 'nothing' {
   // A refund or dispute that comes too early has to wait for the settlement: only the payment shows whether it is one.
   if (hint === 'reversed') return 'retrieve';
   const isAwaited = status === 'processing' && payment.inProgress?.id === paymentId;
   if (isAwaited) return hint === 'alive' ? 'nothing' : 'retrieve';
   if (hint === 'failed') return 'nothing';
   // Its settlement says what came of the charge. Another payment must not be forgotten meanwhile.
-  if (status === 'claimed') return 'putOff';
+  if (status === 'claimed') return 'wait';
   // Another payment that moves money is one too many.
   return status === 'paid' && payment.id === paymentId ? 'nothing' : 'retrieve';
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { defineStage, NotNow, type Stage } from '@payonce/jobs/work-items';
+import { defineStage, RetryLater, type Stage } from '@payonce/jobs/work-items';
 import { errorText } from '@payonce/leases/error-text';
 import pLimit from 'p-limit';
 import { z } from 'zod';
@@ -57,7 +57,7 @@ export function receiptStage(receipts: ReceiptStore): Stage {
       const { name, json } = receiptOf({ invoiceId: resourceId, ...input });
       await limit(() => receipts.write(name, json, signal)).catch((error: unknown) => {
         signal.throwIfAborted();
-        throw new NotNow(`the receipt was not stored: ${errorText(error)}`, { cause: error });
+        throw new RetryLater(`the receipt was not stored: ${errorText(error)}`, { cause: error });
       });
       return { blob: name };
     },

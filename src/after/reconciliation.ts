@@ -1,7 +1,8 @@
-import { defineStage, type Effect, NotNow, NotYet, type Stage } from '@payonce/jobs/work-items';
+import { defineStage, type Effect, RetryLater, RetryForADay, type Stage } from '@payonce/jobs/work-items';
 import { z } from 'zod';
 import type { FollowUp } from '../invoice/followUps.ts';
-import { type Invoice, lookedUp, wasVoided } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
+import { lookedUp, wasVoided } from '../invoice/namedPayments.ts';
 import { soughtOf } from '../paying/chargeUnderKey.ts';
 import { changeByPayment } from '../paying/foundPayment.ts';
 import { turnWithinMs } from '../paying/pacedProvider.ts';
@@ -44,7 +45,7 @@ export function reconciliationStage(parts: LookUpParts): Stage {
       const invoice = await parts.invoices.find(id);
       if (invoice === undefined || !isUnclear(invoice, keyNumber)) {
         // This read may be older than the settlement that parked it.
-        if (tries === 0) throw new NotNow('the invoice is not parked, as far as is known');
+        if (tries === 0) throw new RetryLater('the invoice is not parked, as far as is known');
         return { result: 'decided meanwhile' };
       }
       const calls = parts.provider.within({
@@ -52,10 +53,10 @@ export function reconciliationStage(parts: LookUpParts): Stage {
         mayCall: isHeld(assertHeld),
       });
       const seen = await calls.find(soughtOf({ ...invoice, invoiceId: id }));
-      if (seen.kind === 'notCalled' || seen.kind === 'unknown' || seen.kind === 'heldBack')
-        throw new NotNow(`the provider cannot say: ${whySilent(seen)}`);
+      if (seen.kind === 'notCalled' || seen.kind === 'unknown' || seen.kind === 'blocked')
+        throw new RetryLater(`the provider cannot say: ${whySilent(seen)}`);
       if (seen.kind === 'notFound' && mayLag(invoice))
-        throw new NotYet('the provider finds no payment, but its search may lag');
+        throw new RetryForADay('the provider finds no payment, but its search may lag');
       assertHeld();
       const { kind } = await record<{ kind: 'decided' }>(
         parts,

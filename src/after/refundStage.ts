@@ -1,4 +1,4 @@
-import { defineStage, type Effect, NotNow, NotYet, type Stage } from '@payonce/jobs/work-items';
+import { defineStage, type Effect, RetryLater, RetryForADay, type Stage } from '@payonce/jobs/work-items';
 import { z } from 'zod';
 import type { Invoice } from '../invoice/invoice.ts';
 import { type Refund, type Reversals, reversalsOf, withReversals } from '../invoice/reversals.ts';
@@ -24,7 +24,8 @@ export function refundStage(parts: AfterParts): Stage {
       const invoice = await parts.invoices.find(id);
       const refund = refundOf(invoice, refundId);
       // This read may be older than the request. If nobody asks for it any more, as after a restore, a person is told in a day.
-      if (invoice === undefined || refund === undefined) throw new NotYet('the refund is not requested here');
+      if (invoice === undefined || refund === undefined)
+        throw new RetryForADay('the refund is not requested here');
       if (refund.status !== 'requested') return { result: refund.status };
       const { id: paymentId } = invoice.payment;
       if (paymentId === undefined) throw new Error(`invoice ${id} is to be refunded and names no payment`);
@@ -61,7 +62,7 @@ export function refundStage(parts: AfterParts): Stage {
       await recordProgress(parts, id, { ...payment, reversals: { refunds, disputes: [] } }, assertHeld);
       return { result: status, providerId };
 
-      /** The number of the key to send now, once it is stored; undefined if the refund is no longer to be made. */
+      /** Number of the idempotency key to send now, once it is stored; undefined if the refund is no longer to be made. */
       async function storedKey(): Promise<number | undefined> {
         const updated = await record(
           parts,
@@ -72,7 +73,7 @@ export function refundStage(parts: AfterParts): Stage {
         if (updated.kind === 'updated') return refundOf(updated.invoice, refundId)?.key?.number;
         if (updated.kind === 'notFound' || updated.why.kind === 'ended') return undefined;
         if (updated.why.kind === 'send') return updated.why.number;
-        throw new NotNow('the key is too old to be sent again, and too young to be replaced');
+        throw new RetryLater('the key is too old to be sent again, and too young to be replaced');
       }
 
       async function refused(failure: string): Promise<Effect> {
@@ -138,34 +139,34 @@ function decideStoredKey(
   };
 }
 
-/** @throws {NotNow} {NotYet} */
+/** @throws {RetryLater} {RetryForADay} */
 function paymentOf(retrieved: RetrievedPayment | NotCalled) {
   switch (retrieved.kind) {
     case 'payment':
       return retrieved;
     case 'notFound':
-      throw new NotYet('the provider does not know the payment of the refund');
+      throw new RetryForADay('the provider does not know the payment of the refund');
     case 'notCalled':
-    case 'heldBack':
+    case 'blocked':
     case 'unknown':
-      throw new NotNow(`the provider cannot say what it has refunded: ${whySilent(retrieved)}`);
+      throw new RetryLater(`the provider cannot say what it has refunded: ${whySilent(retrieved)}`);
   }
 }
 
-/** @throws {NotNow} */
+/** @throws {RetryLater} */
 function refundedOrRefused(outcome: RefundOutcome | NotCalled) {
   switch (outcome.kind) {
     case 'refunded':
       return outcome;
     case 'refused':
       // The key stands for another request: a bug of ours, and no answer about this refund.
-      if (outcome.code === 'key_reused') throw new NotNow(`key_reused: ${outcome.message}`);
+      if (outcome.code === 'key_reused') throw new RetryLater(`key_reused: ${outcome.message}`);
       return outcome;
     case 'notCalled':
-    case 'heldBack':
+    case 'blocked':
     case 'transient':
     case 'unknown':
-      throw new NotNow(whySilent(outcome));
+      throw new RetryLater(whySilent(outcome));
   }
 }
 
@@ -193,7 +194,7 @@ export type KeyDecision =
   | { kind: 'send'; number: number }
   /** Store this key, then send it. */
   | { kind: 'store'; number: number }
-  /** Neither: the old key may not be sent any more, and the next one not yet. */
+  /** Neither: the old key may not be sent any more, and it is too early for the next one. */
   | { kind: 'wait' };
 
 /** The key under which a refund that the provider does not show is sent at `now` (milliseconds). Pure. */

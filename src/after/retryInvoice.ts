@@ -1,12 +1,7 @@
-import {
-  type Invoice,
-  nextKey,
-  type PaymentState,
-  softDeclined,
-  unrecordedPayments,
-} from '../invoice/invoice.ts';
+import { type Invoice, nextKey, type PaymentState } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
+import { softDeclined, unrecordedPayments } from '../invoice/namedPayments.ts';
 import { checkNote } from './checkProvider.ts';
 import {
   type Corrected,

@@ -11,7 +11,7 @@ import { type AfterParts, type Recorded, type RecordParts, record, whySilent } f
 export type Tracked =
   /** `status`: that of the invoice now. */
   | { kind: 'changed'; status: Invoice['status'] }
-  | { kind: 'nothing' | 'notYet' }
+  | { kind: 'nothing' | 'unsettled' }
   /** There is no such payment, or it names no invoice. */
   | { kind: 'notOurs'; message: string }
   /** The invoice that it names is not here, by a read that may be stale. */
@@ -45,7 +45,7 @@ export async function trackPayment(
   }
   switch (payment.kind) {
     case 'notCalled':
-    case 'heldBack':
+    case 'blocked':
     case 'unknown':
       return { kind: 'notAsked', message: whySilent(payment) };
     case 'notFound':
@@ -62,7 +62,7 @@ export async function trackPayment(
 /** True if the provider has not said what became of a cancellation. One that it refuses as such is answered. */
 function isUnanswered(canceled: CancelOutcome | NotCalled): boolean {
   if (canceled.kind === 'unknown') return canceled.answered !== true;
-  return canceled.kind === 'heldBack' || canceled.kind === 'notCalled';
+  return canceled.kind === 'blocked' || canceled.kind === 'notCalled';
 }
 
 /**

@@ -1,4 +1,5 @@
-import { type Invoice, known, unrecordedPayments } from '../invoice/invoice.ts';
+import { type Invoice, known } from '../invoice/invoice.ts';
+import { unrecordedPayments } from '../invoice/namedPayments.ts';
 import { checkNote } from './checkProvider.ts';
 import {
   type Corrected,
@@ -129,7 +130,7 @@ export function voidInvoice(
       case 'refused':
         return { kind: 'notCanceled', paymentId, message: outcome.message };
       case 'notCalled':
-      case 'heldBack':
+      case 'blocked':
       case 'unknown':
         return { kind: 'silent', message: whySilent(outcome) };
     }

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { activeTrace } from '@payonce/jobs/tracing';
-import { defineStage, NotNow, NotYet, type Stage } from '@payonce/jobs/work-items';
+import { defineStage, RetryLater, RetryForADay, type Stage } from '@payonce/jobs/work-items';
 import type { Clock } from '@payonce/leases/clock';
 import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
@@ -109,12 +109,12 @@ export function webhookStage(
       };
       const response = await send(url, request).catch((error: unknown) => {
         signal.throwIfAborted();
-        throw new NotNow(`the webhook cannot be reached: ${whyUnreachable(error)}`, { cause: error });
+        throw new RetryLater(`the webhook cannot be reached: ${whyUnreachable(error)}`, { cause: error });
       });
       await response.body?.cancel();
       const { ok, status } = response;
-      if (refusals.has(status)) throw new NotYet(`the webhook refuses it: ${status}`);
-      if (!ok) throw new NotNow(`the webhook answered ${status}`);
+      if (refusals.has(status)) throw new RetryForADay(`the webhook refuses it: ${status}`);
+      if (!ok) throw new RetryLater(`the webhook answered ${status}`);
       return { webhookId: id, status };
     },
   });

@@ -11,24 +11,25 @@ import { invoiceArchive, withArchive } from './restoreInvoice.ts';
 /** When invoices move to the archive: NCRONTAB with seconds. Each run takes what the last one had no time for. */
 export const archiveSchedule = '0 20 * * * *';
 
-/** Where archived invoices and their tombstones are, and what is asked there. */
+/** Where archived invoices are, and what is asked of their tombstones. */
 export interface ArchivePorts {
-  /** The documents of the invoices. */
-  documents: DocumentStore;
   store: ArchiveStore;
   blobs: ArchiveBlobs;
 }
 
 /** The archive of an app: its invoices, and the timer that moves them. */
 export function archiving(
-  cloud: { archive: ArchivePorts; invoices: InvoiceStore; poison: PoisonStore } & Pick<
-    CustomerParts,
-    'writeReceipt'
-  >,
+  cloud: {
+    documents: DocumentStore;
+    archive: ArchivePorts;
+    invoices: InvoiceStore;
+    poison: PoisonStore;
+  } & Pick<CustomerParts, 'writeReceipt'>,
   { shards, keepDays }: { shards: number; keepDays: number },
   { stopping, instance }: { stopping: AbortSignal; instance: Instance },
 ) {
-  const { archive: ports, poison, invoices, writeReceipt } = cloud;
+  const { documents, poison, invoices, writeReceipt } = cloud;
+  const ports = { documents, ...cloud.archive };
   const archive = invoiceArchive({ ...ports, shards, clock: instance.clock });
   const parts = { ...ports, invoices: cloud.invoices, shards, keepDays, instance };
   return {

@@ -23,7 +23,17 @@ import {
   writeUntilClear,
 } from '@payonce/jobs/documents';
 import type { Clock } from '@payonce/leases/clock';
-import { type Change, createDays, figureMoves, figureRoom, standingOf } from '../invoice/figures/counters.ts';
+import {
+  type Change,
+  type Countable,
+  invoiceCountsOf,
+  createDays,
+  dayId,
+  counterPatches,
+  mostIncrements,
+  standingId,
+  standingOf,
+} from '../invoice/counters/counters.ts';
 import { type Invoice, importedSchema } from '../invoice/invoice.ts';
 import { tombstoneOf, tombstoneSchema } from '../invoice/tombstone.ts';
 import {
@@ -103,7 +113,7 @@ async function moveTogether(
   { archivedAt, assertHeld }: { archivedAt: string; assertHeld: () => void },
 ): Promise<number> {
   assertHeld();
-  const figures = await figuresOfMove(documents, { shard, now: clock.now() });
+  const counters = await countersOfArchiving(documents, { shard, now: clock.now() });
   const written = await writeUntilClear<Candidate, readonly unknown[]>(
     { documents, clock },
     {
@@ -123,7 +133,7 @@ async function moveTogether(
         );
         return items.filter(({ invoice }) => versions.get(invoice.id) === invoice._etag);
       },
-      onRefused: (operations, codes) => figures.onRefused(operations, codes),
+      onRefused: (operations, codes) => counters.onRefused(operations, codes),
       beforeTry: assertHeld,
     },
   );
@@ -143,7 +153,7 @@ async function moveTogether(
       version: invoice._etag,
     }));
     const changes = items.map(({ invoice }) => ({ before: invoice, after: { ...invoice, archivedAt } }));
-    return [...tombstones, ...figures.operations(changes)];
+    return [...tombstones, ...counters.operations(changes)];
   }
 }
 
@@ -160,16 +170,46 @@ async function createFile(
   }
 }
 
+/** Upper bound of the operations that count invoices, or move them from one of the `maps` to another. */
+export function counterRoom(maps: 1 | 2) {
+  const documents = new Set<string>([standingId]);
+  const names = new Set<string>();
+  return {
+    /** The operations with one invoice more. */
+    with(invoice: Countable): number {
+      const more = countsOf(invoice);
+      const docs = new Set([...documents, ...more.map(({ id }) => id)]);
+      const all = new Set([...names, ...more.map(({ id, name }) => `${id} ${name}`)]);
+      return docs.size + Math.floor((maps * all.size + docs.size) / mostIncrements);
+    },
+    add(invoice: Countable): void {
+      for (const { id, name } of countsOf(invoice)) {
+        documents.add(id);
+        names.add(`${id} ${name}`);
+      }
+    },
+  };
+}
+
+function countsOf(invoice: Countable): { id: string; name: string }[] {
+  const { standing, days } = invoiceCountsOf(invoice);
+  const all = [
+    [standingId, standing] as const,
+    ...[...days].map(([day, counts]) => [dayId(day), counts] as const),
+  ];
+  return all.flatMap(([id, counts]) => [...counts.keys()].map((name) => ({ id, name })));
+}
+
 /**
- * Splits what is to be written into transactions: each invoice is one operation, and so is each patch of the figures that they
- * count in. `maps`: 2 if they move from one map of the figures to the other. Pure.
+ * Splits what is to be written into transactions: each invoice is one operation, and so is each patch of the counters that they
+ * count in. `maps`: 2 if they move from one map of the counters to the other. Pure.
  */
 export function transactionsOf<T extends { readonly invoice: Invoice }>(
   all: readonly T[],
   { maps, most = maxOperations }: { maps: 1 | 2; most?: number },
 ): T[][] {
   const transactions: T[][] = [];
-  let room = figureRoom(maps);
+  let room = counterRoom(maps);
   for (const one of all) {
     const current = transactions.at(-1);
     const isRoom =
@@ -179,7 +219,7 @@ export function transactionsOf<T extends { readonly invoice: Invoice }>(
     if (isRoom) current.push(one);
     else {
       transactions.push([one]);
-      room = figureRoom(maps);
+      room = counterRoom(maps);
     }
     room.add(one.invoice);
   }
@@ -189,7 +229,7 @@ export function transactionsOf<T extends { readonly invoice: Invoice }>(
 /**
  * Writes that count invoices of a shard as archived, or as those of the database again. `now`: milliseconds. @throws {StoreAway}
  */
-export async function figuresOfMove(
+export async function countersOfArchiving(
   documents: DocumentStore,
   { shard, now }: { shard: string; now: number },
 ): Promise<{
@@ -198,7 +238,7 @@ export async function figuresOfMove(
 }> {
   const standing = await standingOf(documents, shard, now);
   return {
-    operations: (changes) => figureMoves(standing, changes),
+    operations: (changes) => counterPatches(standing, changes),
     async onRefused(operations, codes) {
       if (codes.includes(refusedBecause.missing)) await createDays(documents, shard, operations);
     },

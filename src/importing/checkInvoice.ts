@@ -3,7 +3,7 @@ import { utcTime } from '@payonce/leases/clock';
 import { z } from 'zod';
 import { currencies, currencyExponent } from '../invoice/currencies.ts';
 import type { InvoiceContent } from '../invoice/invoice.ts';
-import { amountShapeError, formatAmount, parseAmount } from '../invoice/money.ts';
+import { formatAmount } from '../invoice/money.ts';
 import { amountLimits, stripeAmount } from '../stripe/stripeAmount.ts';
 import { expecting, shown, unknownName } from './fieldErrors.ts';
 import { isPlainText, lookAlikeError } from './visibleText.ts';
@@ -19,6 +19,8 @@ export interface Rejection {
   field: string;
   /** Expected and given value of this field, then of the row's other wrong fields; at most 600 characters. */
   error: string;
+  /** The row of a file as it was sent, if it is short: the cells of a CSV, or an item of JSON. */
+  row?: unknown;
 }
 
 /**
@@ -34,7 +36,8 @@ const mostUnknown = 3;
 const aCurrency = 'an ISO 4217 currency code, like EUR';
 const aWholeAmount = 'a whole number of minor units above 0 (1999 for 19.99 USD, 500 for 500 JPY)';
 
-const fields = {
+/** The fields of an invoice but for its amount, with their checks: for imports, and for those who change an invoice later. */
+export const importedFields = {
   id: text('an id', maxNameBytes).check(refusing(idError)),
   customerId: text('a customer id', maxNameBytes).check(refusing(customerIdError)),
   currency: z.string({ error: expecting(aCurrency) }).refine((code) => currencyExponent(code) !== undefined, {
@@ -59,16 +62,13 @@ const fields = {
   description: text('a description', maxDescriptionBytes, isPlainText).exactOptional(),
 };
 
-/** Checks of single fields, for those who change an invoice later. */
-export const { dueAt: dueAtSchema, paymentMethod: paymentMethodSchema } = fields;
-
 /**
  * An invoice as a JSON object. The limit is looked up only for a valid amount and currency: both of their checks abort.
  * Unknown fields are refused, because a misspelt one would be dropped silently.
  */
 export const invoiceJsonSchema = z
   .strictObject({
-    ...fields,
+    ...importedFields,
     amountMinor: z
       .number({ error: expecting(aWholeAmount) })
       .refine((amount) => Number.isSafeInteger(amount) && amount > 0, {
@@ -81,42 +81,13 @@ export const invoiceJsonSchema = z
     if (error !== undefined) context.addIssue({ code: 'custom', path: ['amountMinor'], message: error });
   });
 
-/** An invoice as a CSV row: `amount` is decimal text, and an empty cell counts as missing. */
-const csvSchema = z
-  .strictObject({
-    ...fields,
-    amount: z.string({ error: expecting('an amount, like 19.99') }).check((context) => {
-      const message = amountShapeError(context.value);
-      if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value });
-    }),
-  })
-  .transform(({ amount, ...rest }, context) => {
-    const parsed = parseAmount(amount, rest.currency);
-    const error =
-      parsed.kind === 'bad'
-        ? parsed.error
-        : (zeroError(parsed) ?? limitError(parsed.amountMinor, rest.currency));
-    if (error !== undefined) context.addIssue({ code: 'custom', path: ['amount'], message: error });
-    return { ...rest, amountMinor: parsed.kind === 'bad' ? 0 : parsed.amountMinor };
-  });
-
-export const requiredColumns = ['id', 'customerId', 'amount', 'currency', 'dueAt'] as const;
-/** The required columns and the optional ones. */
-export const columns: readonly string[] = [...requiredColumns, 'paymentMethod', 'description'];
-
 /** Checks one element of a JSON array. */
 export function checkJsonInvoice(value: unknown): CheckedRow {
-  return checked(invoiceJsonSchema.safeParse(value), value, Object.keys(invoiceJsonSchema.shape));
-}
-
-/** Checks one CSV row, given as its cells by column. */
-export function checkCsvInvoice(cells: Readonly<Record<string, string>>): CheckedRow {
-  const given = Object.fromEntries(Object.entries(cells).filter(([, cell]) => cell !== ''));
-  return checked(csvSchema.safeParse(given), given, columns);
+  return checkedRow(invoiceJsonSchema.safeParse(value), value, Object.keys(invoiceJsonSchema.shape));
 }
 
 /** The row of a schema's result; `known` are its fields. */
-function checked(
+export function checkedRow(
   result: z.ZodSafeParseResult<InvoiceContent>,
   value: unknown,
   known: readonly string[],
@@ -188,7 +159,7 @@ function customerIdError(id: string): string | undefined {
 }
 
 /** Why the payment provider would not take an amount. */
-function limitError(amountMinor: number, currency: string): string | undefined {
+export function limitError(amountMinor: number, currency: string): string | undefined {
   const text = (amount: number) => formatAmount(amount, currency);
   const { least, most } = amountLimits(currency);
   if (amountMinor > most) {
@@ -201,10 +172,6 @@ function limitError(amountMinor: number, currency: string): string | undefined {
   return 'refused' in amount
     ? `expected another amount: ${amount.refused}, not ${text(amountMinor)}`
     : undefined;
-}
-
-function zeroError({ amountMinor }: { amountMinor: number }): string | undefined {
-  return amountMinor > 0 ? undefined : 'expected more than 0';
 }
 
 function currencyHint(input: unknown): string {

@@ -1,7 +1,9 @@
+import { z } from 'zod';
+import { amountShapeError, parseAmount } from '../invoice/money.ts';
 import { fromCsvCell } from '../platform/csv.ts';
 import { type FieldError, problem } from '../platform/problem.ts';
-import { type CheckedRow, checkCsvInvoice, columns, requiredColumns } from './checkInvoice.ts';
-import { unknownName } from './fieldErrors.ts';
+import { type CheckedRow, checkedRow, importedFields, limitError } from './checkInvoice.ts';
+import { expecting, unknownName } from './fieldErrors.ts';
 import {
   type FoundRow,
   fromLatin1,
@@ -11,6 +13,29 @@ import {
   sliceBytes,
   tooLongRow,
 } from './readRows.ts';
+
+/** An invoice as a CSV row: `amount` is decimal text, and an empty cell counts as missing. */
+const csvSchema = z
+  .strictObject({
+    ...importedFields,
+    amount: z.string({ error: expecting('an amount, like 19.99') }).check((context) => {
+      const message = amountShapeError(context.value);
+      if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value });
+    }),
+  })
+  .transform(({ amount, ...rest }, context) => {
+    const parsed = parseAmount(amount, rest.currency);
+    const error =
+      parsed.kind === 'bad'
+        ? parsed.error
+        : (zeroError(parsed) ?? limitError(parsed.amountMinor, rest.currency));
+    if (error !== undefined) context.addIssue({ code: 'custom', path: ['amount'], message: error });
+    return { ...rest, amountMinor: parsed.kind === 'bad' ? 0 : parsed.amountMinor };
+  });
+
+export const requiredColumns = ['id', 'customerId', 'amount', 'currency', 'dueAt'] as const;
+/** The required columns and the optional ones. */
+export const columns: readonly string[] = [...requiredColumns, 'paymentMethod', 'description'];
 
 /** One record: its cells as latin1, or why they cannot be told apart. `line` is where it begins, counted from 1. */
 export type CsvRecord = { line: number } & ({ cells: string[] } | { unreadable: string });
@@ -136,6 +161,16 @@ function checkCells(cells: readonly string[], line: number, names: readonly stri
     given[name] = fromCsvCell(cell);
   }
   return checkCsvInvoice(given);
+}
+
+/** Checks one CSV row, given as its cells by column. */
+export function checkCsvInvoice(cells: Readonly<Record<string, string>>): CheckedRow {
+  const given = Object.fromEntries(Object.entries(cells).filter(([, cell]) => cell !== ''));
+  return checkedRow(csvSchema.safeParse(given), given, columns);
+}
+
+function zeroError({ amountMinor }: { amountMinor: number }): string | undefined {
+  return amountMinor > 0 ? undefined : 'expected more than 0';
 }
 
 function refuse(detail: string, errors: FieldError[] = []): Stop {

@@ -56,7 +56,7 @@ export async function importInvoices(
     const row = waiting.get(id);
     if (row === undefined) return;
     waiting.delete(id);
-    if (outcome === 'created') log.created();
+    if (outcome === 'created') log.created(row.invoice);
     else if (outcome === 'duplicate') log.duplicate();
     else log.reject(refused(row, whyRejected[outcome]));
   }
@@ -89,7 +89,8 @@ export type Counts = Omit<ImportProgress, 'status'>;
  * stop the import: what is stored counts.
  */
 export function importLog(record: ImportRecord, clock: Clock) {
-  const counts: Counts = { created: 0, duplicates: 0, rejected: 0 };
+  const sums: Record<string, number> = {};
+  const counts: Counts = { created: 0, duplicates: 0, rejected: 0, sums };
   /** The rejections of the lowest rows, sorted. */
   let shown: Rejection[] = [];
   let unwritten: Rejection[] = [];
@@ -98,7 +99,10 @@ export function importLog(record: ImportRecord, clock: Clock) {
 
   return {
     counts,
-    created: () => void counts.created++,
+    created({ amountMinor, currency }: Pick<InvoiceContent, 'amountMinor' | 'currency'>): void {
+      counts.created++;
+      sums[currency] = (sums[currency] ?? 0) + amountMinor;
+    },
     duplicate: () => void counts.duplicates++,
     reject(rejection: Rejection): void {
       counts.rejected++;

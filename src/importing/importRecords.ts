@@ -8,11 +8,26 @@ export interface ImportProgress {
   created: number;
   duplicates: number;
   rejected: number;
+  /** Amounts of what was created (minor units), by currency. */
+  sums: Readonly<Record<string, number>>;
+}
+
+/** A file that is imported part by part. */
+export interface ImportedFile {
+  fileName: string;
+  /** Rows of all its parts. */
+  rows: number;
+  /** Names of its columns, in their order; empty if it is JSON. */
+  columns: readonly string[];
+  /** Between the values of a row. */
+  separator: string;
 }
 
 /** One import as it is kept; times are ISO 8601. */
 export interface ImportView extends ImportProgress {
   importId: string;
+  /** Absent: a body of rows that somebody sent by themselves. */
+  file?: ImportedFile;
   by: string;
   startedAt: string;
   updatedAt: string;
@@ -28,6 +43,13 @@ export interface ImportRecord {
 /** Keeps what became of each import, with all of its rejections. */
 export interface ImportRecords {
   begin(by: string): ImportRecord;
+  /** Begins the import of a file, and gives its id. It has completed once all its rows have come. */
+  beginFile(by: string, file: ImportedFile): Promise<string>;
+  /**
+   * The record of a part (counted from 0) of a file. `repeated`: it is recorded already, so its answer was lost. `notNext`: one
+   * before it is missing. Undefined: no such import.
+   */
+  part(importId: string, part: number): Promise<ImportRecord | 'repeated' | 'notNext' | undefined>;
   find(importId: string): Promise<ImportView | undefined>;
   /** A page of the imports of a day (`YYYY-MM-DD`, UTC), newest first. @throws {BadContinuation} */
   list(query: { day: string; continuation?: string; pageSize: number }): Promise<Page<ImportView>>;

@@ -2,6 +2,7 @@ import { formatVersion, tolerantObject } from '@payonce/jobs/documents';
 import { z } from 'zod';
 import { invoiceStatuses } from './invoiceStatus.ts';
 import { reversalsSchema } from './reversals.ts';
+import { searchTerms } from './searchTerms.ts';
 
 /**
  * An invoice as it is stored, and its states:
@@ -13,7 +14,7 @@ import { reversalsSchema } from './reversals.ts';
  *
  *   pending | declined | parked | processing ──a person──► voided
  *
- * A run that holds the lease of the shard's group moves `pending → claimed` and `claimed → claimed` (claiming/). The
+ * A run that has the lease of the shard's group changes `pending → claimed` and `claimed → claimed` (claiming/). The
  * consumer whose batch the claim names moves everything out of `claimed` (paying/). `processing` is a payment that is alive
  * at the provider: after/ asks the provider until it ends, and moves it on. A person puts a parked or declined invoice
  * back to `pending`, or voids one that is unpaid (after/). A look-up makes a parked one `paid` or `processing` if it
@@ -88,18 +89,14 @@ export function known(payment: PaymentState): PaymentState {
   return state;
 }
 
-/** The state in which the next charge is a new one, under the next key. Fields of a newer release are kept. */
-export function nextKey(payment: PaymentState, { declines }: { declines: number }): PaymentState {
-  return { ...unusedKey(payment), keyNumber: payment.keyNumber + 1, declines, deferrals: 0 };
-}
-
 /**
- * The state with the key as good as new, for a key that certainly charged nothing. A customer's default was that of this
- * key: the next one asks again.
+ * The state in which the next charge is a new one, under the next key. A customer's default was that of this key: the next one
+ * asks again. Fields of a newer release are kept.
  */
-export function unusedKey(payment: PaymentState): PaymentState {
+export function nextKey(payment: PaymentState, { declines }: { declines: number }): PaymentState {
   const { keyCreatedAt: _, paramsHash: __, method, ...state } = known(payment);
-  return method?.from === 'retry' ? { ...state, method } : state;
+  const next = { ...state, keyNumber: payment.keyNumber + 1, declines, deferrals: 0 };
+  return method?.from === 'retry' ? { ...next, method } : next;
 }
 
 const timelineEntrySchema = z.object({ at: z.string(), what: z.string(), by: z.string() }).catchall(z.json());
@@ -141,6 +138,8 @@ export const invoiceSchema = contentSchema.extend({
   importedDueAt: z.string().exactOptional(),
   /** Its customer has been erased: when (ISO 8601), and the hash of what was imported (tombstone.ts). */
   erased: tolerantObject({ at: z.string(), content: z.string() }).exactOptional(),
+  /** Texts by which a search finds it (searchTerms.ts). Absent: it was imported before there were any. */
+  terms: z.array(z.string()).exactOptional(),
   /** Time of its move to the archive (ISO 8601); only of one that was read there. */
   archivedAt: z.string().exactOptional(),
   timeline: z.array(timelineEntrySchema),
@@ -178,56 +177,10 @@ export function newInvoice(
     createdAt: at,
     attempts: 0,
     payment: firstPaymentState,
+    terms: searchTerms(content),
     timeline: [{ at, what: 'imported', by }],
   };
 }
 
-/** Payments that are retrieved by id, at most: the latest that the timeline names. */
-const mostIds = 10;
-
-/** The provider's ids of payments that the invoice names, latest first. Pure. */
-export function paymentIdsOf({ payment, timeline }: Pick<Invoice, 'payment' | 'timeline'>): string[] {
-  const named = timeline.map(({ paymentId }) => paymentId).filter((id) => typeof id === 'string');
-  const current = payment.inProgress === undefined ? [] : [payment.inProgress.id];
-  return [...new Set([...current, ...named.toReversed()])].slice(0, mostIds);
-}
-
-/** Name of the timeline's entry for a decline after which the next key is charged later. */
-export const softDeclined = 'retry: declined';
-
-/** Entries that tell of a payment's end without money. */
-const ends: ReadonlySet<string> = new Set(['declined', softDeclined]);
-
-/**
- * Payments that an unpaid invoice names and that may hold money: nobody has recorded that they ended without. Charging the
- * invoice again would then be a second payment. Pure.
- */
-export function unrecordedPayments(invoice: Pick<Invoice, 'payment' | 'timeline'>): string[] {
-  const ended = new Set(
-    invoice.timeline.filter(({ what }) => ends.has(what)).map(({ paymentId }) => paymentId),
-  );
-  return paymentIdsOf(invoice).filter((id) => !ended.has(id));
-}
-
-/** True if a person's last decision about an invoice was to void it: then no payment that turns up makes it paid. Pure. */
-export function wasVoided({ timeline }: Pick<Invoice, 'timeline'>): boolean {
-  return timeline.findLast(({ what }) => what === 'voided' || what === 'retried')?.what === 'voided';
-}
-
 /** Claims of one invoice that may have charged and ended without a known outcome. After the fifth it is parked. */
 export const maxAttempts = 5;
-
-/** The timeline's words for a payment of somebody else, and for one whose money had gone back when it was seen. */
-export const foreignPayment = 'payment of somebody else';
-export const lookedUp = 'looked up';
-
-/** Payments besides this one that the invoice names and that may hold money, recorded as second payments or not. Pure. */
-export function otherPayments(
-  invoice: Pick<Invoice, 'payment' | 'timeline'>,
-  paymentId: string | undefined,
-): string[] {
-  const none = invoice.timeline.filter(({ what }) => what === foreignPayment || what === lookedUp);
-  return unrecordedPayments(invoice).filter(
-    (id) => id !== paymentId && !none.some((entry) => entry.paymentId === id),
-  );
-}

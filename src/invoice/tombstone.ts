@@ -9,6 +9,7 @@ import {
   type NewInvoice,
   type StoredEntry,
 } from './invoice.ts';
+import { searchTerms } from './searchTerms.ts';
 
 /**
  * Remains of an invoice that has moved to the archive. It has the invoice's id and partition, so a second import of the
@@ -76,6 +77,7 @@ export function withoutPerson(invoice: Invoice, { at, by }: { at: string; by: st
   return {
     ...kept,
     customerId: erasedCustomer,
+    terms: searchTerms({ id: kept.id, customerId: erasedCustomer }),
     payment: without(kept.payment, 'method', 'paramsHash'),
     ...(reversals !== undefined && {
       reversals: {

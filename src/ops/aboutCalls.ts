@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { healthAnswer } from './answers/figureAnswers.ts';
 import { meAnswer } from './answers/overviewAnswers.ts';
+import { healthAnswer } from './answers/reportAnswers.ts';
 import { call } from './call.ts';
 import { checkHealth } from './health.ts';
 import { openApiDocument } from './openApiDocument.ts';

@@ -3,7 +3,7 @@ import type { Page } from '@payonce/jobs/documents';
 import type { Instance } from '@payonce/jobs/instance';
 import { errorText } from '@payonce/leases/error-text';
 import { metric } from '../platform/appMetrics.ts';
-import type { AuditRecord } from './answers/figureAnswers.ts';
+import type { AuditRecord } from './answers/reportAnswers.ts';
 import { type Caller, named } from './caller.ts';
 
 /** One thing that somebody did through ops. */

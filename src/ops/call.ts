@@ -11,8 +11,8 @@ import type { Role } from './answers/overviewAnswers.ts';
 import { type Intent, intend } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { OpsParts } from './opsParts.ts';
+import { badContinuation } from './refusals.ts';
 import {
-  badContinuation,
   type OpsRequest,
   type OpsResponse,
   readBody,
@@ -37,7 +37,7 @@ export const tags = {
   Runs: 'Runs of the job that claims what is due',
   Leases: 'Which instance works on what',
   Messages: 'What the outbox still has to send, and dead letters',
-  Figures: 'How everything stands, what was paid, and who did what',
+  Overview: 'How everything stands, what was paid, and who did what',
   About: 'The app itself',
 } as const;
 

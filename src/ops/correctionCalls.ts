@@ -3,19 +3,20 @@ import type { NotCorrected } from '../after/corrections.ts';
 import { moveDueDate } from '../after/moveDueDate.ts';
 import { retryInvoice } from '../after/retryInvoice.ts';
 import { voidInvoice } from '../after/voidInvoice.ts';
-import { dueAtSchema, paymentMethodSchema } from '../importing/checkInvoice.ts';
+import { importedFields } from '../importing/checkInvoice.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { invoiceDetailAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
 import { optionalReasonBody, reasonBody, reasonSchema } from './fields.ts';
 import { invoiceDetail, voidAdvice } from './invoiceView.ts';
-import { conflict, notFound, type OpsResponse, unavailable } from './requests.ts';
+import { conflict, notFound, unavailable } from './refusals.ts';
+import type { OpsResponse } from './requests.ts';
 
 /** A caller who says that nothing was charged has to say how they know. */
 const retryBody = optionalReasonBody
   .extend({
     notCharged: z.literal(true, { error: 'expected true, or nothing' }).exactOptional(),
-    paymentMethod: paymentMethodSchema.exactOptional(),
+    paymentMethod: importedFields.paymentMethod,
   })
   .refine(({ reason, notCharged }) => notCharged === undefined || reason !== undefined, {
     path: ['reason'],
@@ -28,8 +29,8 @@ export const correctionCalls = {
     audit: 'move due date',
     route: 'ops/invoices/{id}',
     tag: 'Invoices',
-    summary: 'Moves the due date of a pending invoice',
-    body: z.strictObject({ dueAt: dueAtSchema, reason: reasonSchema.exactOptional() }),
+    summary: 'Changes the due date of a pending invoice',
+    body: z.strictObject({ dueAt: importedFields.dueAt, reason: reasonSchema.exactOptional() }),
     answer: { json: invoiceDetailAnswer },
     problems: [404, 409],
     async handle({ id, caller, body: { dueAt, reason }, record }, parts) {
@@ -139,7 +140,7 @@ function whyNotCorrected(id: string, why: NotCorrected, advice: Advice): OpsResp
       );
     case 'wait':
       return conflict(
-        `the provider has no payment for invoice "${id}" yet, but a call may still be on its way: ask again from ${why.until} on`,
+        `the provider has no payment for invoice "${id}" yet, but a call may still be in flight: ask again from ${why.until} on`,
       );
     case 'unclear':
       return conflict(`invoice "${id}" needs a look at the provider first: ${why.message}`);

@@ -3,7 +3,7 @@ import type { Container } from '@azure/cosmos';
 import { formatVersion, type OnUnreadable, readableDocuments } from '@payonce/jobs/documents';
 import { fromCosmos, type ListByTime, pageByTime } from '@payonce/jobs/documents/cosmos';
 import type { Clock } from '@payonce/leases/clock';
-import { auditRecord } from './answers/figureAnswers.ts';
+import { auditRecord } from './answers/reportAnswers.ts';
 import type { AuditTrail } from './audit.ts';
 
 /** The audit trail in the Cosmos container `audit`, partitioned by day. */

@@ -21,7 +21,7 @@ export const customerCalls = {
     audit: 'export customer',
     route: 'ops/customers/export',
     tag: 'Invoices',
-    summary: 'Everything that is kept about a customer, archived invoices included',
+    summary: 'Everything that is stored about a customer, archived invoices included',
     body: customerBody,
     targets: ({ customerId }) => [customerHash(customerId)],
     answer: { json: customerAnswer },

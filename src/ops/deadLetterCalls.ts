@@ -11,7 +11,8 @@ import {
   matchesLetter,
 } from './deadLetters.ts';
 import { continuationQuery, partOf, periodFields, reasonSchema } from './fields.ts';
-import { badQuery, type OpsResponse, unavailable } from './requests.ts';
+import { badQuery, unavailable } from './refusals.ts';
+import type { OpsResponse } from './requests.ts';
 
 const pageSize = 100;
 /** Dead letters that one request looks at, at most: those that match are counted for the total of a first page. */

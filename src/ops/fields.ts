@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { shown } from '../importing/fieldErrors.ts';
 import { hasVisible, isPlainText } from '../importing/visibleText.ts';
 import { currencies } from '../invoice/currencies.ts';
+import { onlyValues } from '../invoice/foundKinds.ts';
 import { invoiceStatuses } from '../invoice/invoiceStatus.ts';
 
 /** Reason for a change, for the audit trail; optional if nobody else is affected. */
@@ -91,5 +92,8 @@ export const invoiceFilter = z.object({
     .literal('true', { error: 'expected true, or nothing' })
     .transform(() => true as const)
     .describe('Only those of which a payment, refund or dispute is not decided')
+    .exactOptional(),
+  only: oneOf(onlyValues)
+    .describe('Only those of which something was refunded or disputed, or that wait for a later try')
     .exactOptional(),
 });

@@ -1,10 +1,12 @@
 import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
-import { columns, invoiceJsonSchema } from '../importing/checkInvoice.ts';
-import { csvRows } from '../importing/csvRows.ts';
+import { invoiceJsonSchema } from '../importing/checkInvoice.ts';
+import { columns, csvRecords, csvRows } from '../importing/csvRows.ts';
 import { importInvoices, importLog } from '../importing/importInvoices.ts';
+import type { ImportRecord, ImportView } from '../importing/importRecords.ts';
 import { jsonRows } from '../importing/jsonRows.ts';
 import {
+  fromLatin1,
   importLimits,
   mediaTypeOf,
   type Row,
@@ -12,19 +14,23 @@ import {
   readRows,
   tooLarge,
 } from '../importing/readRows.ts';
+import { isPlainText } from '../importing/visibleText.ts';
 import { ShardsChanged } from '../invoice/shard.ts';
 import { type Problem, problem, problemResponse } from '../platform/problem.ts';
 import { wholeBody } from '../platform/wholeBody.ts';
 import {
+  fileBegunAnswer,
   type ImportAnswer,
+  type ImportViewAnswer,
   importAnswer,
   importsAnswer,
   importViewAnswer,
   rejectedAnswer,
 } from './answers/importAnswers.ts';
 import { type AuditRecorder, type CallParts, call } from './call.ts';
-import { continuationQuery, dayQuery } from './fields.ts';
-import { notFound, type OpsResponse, pageAnswer, today } from './requests.ts';
+import { continuationQuery, dayQuery, oneOf } from './fields.ts';
+import { conflict, notFound } from './refusals.ts';
+import { type OpsResponse, pageAnswer, today } from './requests.ts';
 
 const pageSize = 100;
 /** Characters of a store's error that the audit trail keeps. */
@@ -34,6 +40,40 @@ const readers: ReadonlyMap<string, RowReader> = new Map([
   ['application/json', jsonRows],
   ['text/csv', csvRows],
 ]);
+
+/** `2-501,503`: numbers of rows. */
+const rangesField = z
+  .string()
+  .max(6_000)
+  .regex(/^\d{1,7}(-\d{1,7})?(,\d{1,7}(-\d{1,7})?)*$/, { error: 'expected numbers of rows, like 2-501,503' })
+  .transform((text) =>
+    text.split(',').flatMap((range) => {
+      const [from = 0, to = from] = range.split('-').map(Number);
+      return Array.from({ length: Math.min(Math.max(0, to - from + 1), mostPartRows) }, (_, n) => from + n);
+    }),
+  )
+  .describe('Numbers of the rows of this part in its file, like 2-501,503');
+
+/** Rows of a part of a file. */
+const mostPartRows = 1_000;
+
+const partQuery = z.object({
+  import: z.string().exactOptional().describe('The import of the file that this is a part of'),
+  part: z.coerce.number().int().min(0).exactOptional().describe('Its number, from 0'),
+  rows: rangesField.exactOptional(),
+});
+
+const fileBody = z.strictObject({
+  fileName: z
+    .string()
+    .trim()
+    .min(1)
+    .max(255)
+    .refine(isPlainText, { error: 'expected text without control characters' }),
+  rows: z.int().min(1).max(10_000_000),
+  columns: z.array(z.string().max(100)).max(20).default([]).describe('Of a CSV, in their order'),
+  separator: oneOf([',', ';']).default(','),
+});
 
 export const importCalls = {
   importInvoices: call({
@@ -46,9 +86,10 @@ export const importCalls = {
       json: z.array(invoiceJsonSchema),
       csv: `A header (${columns.join(',')}), then a row for each invoice; the amount is decimal text`,
     },
+    query: partQuery,
     answer: { json: importAnswer },
-    problems: [413, 415, 500],
-    async handle({ request, caller, record }, parts) {
+    problems: [404, 409, 413, 415, 500],
+    async handle({ request, caller, query, record }, parts) {
       const type = request.headers.get('content-type');
       const reader = readers.get(mediaTypeOf(type));
       if (reader === undefined) return problemResponse(otherType(type));
@@ -60,7 +101,35 @@ export const importCalls = {
         if (!(error instanceof ShardsChanged)) throw error;
         return problemResponse(problem(500, error.message));
       }
-      return store(body, { reader, by: caller.actor, record }, parts);
+      const by = caller.actor;
+      const { import: importId, part = 0, rows = [] } = query;
+      if (importId === undefined)
+        return store(body, { reader, by, record, kept: parts.imports.begin(by) }, parts);
+      const kept = await parts.imports.part(importId, part);
+      if (kept === undefined) return notFound(`import "${importId}" of a file`);
+      if (kept === 'notNext') return conflict(`a part before ${part} is missing: send that first`);
+      // Its answer was lost: what it stored are duplicates now, which are recorded already.
+      const again = { importId, write: async () => {} };
+      const original = originalRows(body, reader);
+      return store(
+        body,
+        { reader, by, record, kept: kept === 'repeated' ? again : kept, file: { numbers: rows, original } },
+        parts,
+      );
+    },
+  }),
+  beginImport: call({
+    method: 'POST',
+    audit: 'begin import',
+    route: 'ops/imports',
+    tag: 'Invoices',
+    summary: 'Begins the import of a file whose parts follow: they have one record',
+    body: fileBody,
+    answer: { json: fileBegunAnswer },
+    async handle({ body, caller, record }, { imports }) {
+      const importId = await imports.beginFile(caller.actor, body);
+      await record(importId, { fileName: body.fileName, rows: body.rows });
+      return { jsonBody: { importId } };
     },
   }),
   listImports: call({
@@ -72,7 +141,7 @@ export const importCalls = {
     answer: { json: importsAnswer },
     async handle({ query }, { imports, instance }) {
       const page = await imports.list({ day: today(instance.clock), pageSize, ...query });
-      return { jsonBody: pageAnswer('imports', page, (view) => view) };
+      return { jsonBody: pageAnswer('imports', page, importView) };
     },
   }),
   getImport: call({
@@ -84,7 +153,7 @@ export const importCalls = {
     problems: [404],
     async handle({ id }, { imports }) {
       const found = await imports.find(id);
-      return found === undefined ? notFound(`import "${id}"`) : { jsonBody: found };
+      return found === undefined ? notFound(`import "${id}"`) : { jsonBody: importView(found) };
     },
   }),
   listRejected: call({
@@ -106,19 +175,30 @@ export const importCalls = {
 /** Stores the rows of a body. A 4xx with counts: only a part could be read, and its good rows are stored. */
 async function store(
   body: Buffer,
-  { reader, by, record }: { reader: RowReader; by: string; record: AuditRecorder },
-  { invoices, imports, turns, instance }: CallParts,
+  {
+    reader,
+    by,
+    record,
+    kept,
+    file,
+  }: { reader: RowReader; by: string; record: AuditRecorder; kept: ImportRecord; file?: FilePart },
+  { invoices, turns, instance }: CallParts,
 ): Promise<OpsResponse<ImportAnswer>> {
   const reading = { limits: importLimits, turns };
   let stop: Problem | undefined;
   async function* rows(): AsyncGenerator<readonly Row[]> {
     stop = yield* readRows(body, reader, reading);
   }
-  const kept = imports.begin(by);
-  const log = importLog(kept, instance.clock);
-  const { failure } = await importInvoices(invoices, rows(), { by, log });
+  const log = importLog(file === undefined ? kept : inFile(kept, file), instance.clock);
+  const { failure } = await importInvoices(invoices, file === undefined ? rows() : numbered(rows(), file), {
+    by,
+    log,
+  });
   const { created, duplicates, rejected } = log.counts;
-  if (stop !== undefined && created + duplicates + rejected === 0) return problemResponse(stop);
+  if (stop !== undefined && created + duplicates + rejected === 0) {
+    if (file !== undefined) await log.end('stopped');
+    return problemResponse(stop);
+  }
   const unrecorded = await log.end(stop === undefined ? 'completed' : 'stopped');
   if (unrecorded !== undefined)
     instance.log(`import ${kept.importId} could not be recorded: ${errorText(unrecorded)}`);
@@ -135,6 +215,73 @@ async function store(
   if (stop === undefined) return { jsonBody: result };
   const detail = `${stop.detail} The rows before that have been read: created, duplicates and rejectedCount count them.`;
   return problemResponse({ ...stop, detail, ...result });
+}
+
+/** The rows with their numbers in the file: a person counts there, and a line of the part means nothing to them. */
+async function* numbered(
+  rows: AsyncIterable<readonly Row[]>,
+  { numbers }: FilePart,
+): AsyncGenerator<readonly Row[]> {
+  for await (const some of rows) {
+    yield some.map((row) => {
+      const index = numbers[row.index] ?? row.index;
+      return row.kind === 'bad'
+        ? { ...row, index, error: row.error.replace(/^line \d+: /, '') }
+        : { ...row, index };
+    });
+  }
+}
+
+/** The record, which is given the refused rows as they were sent. */
+function inFile(kept: ImportRecord, { numbers, original }: FilePart): ImportRecord {
+  return {
+    importId: kept.importId,
+    write(progress, rejections) {
+      const rowAt = rejections.length === 0 ? () => undefined : original();
+      const withRows = rejections.map((one) => ({ ...one, row: rowAt(numbers.indexOf(one.index)) }));
+      return kept.write(progress, withRows);
+    },
+  };
+}
+
+/** A part of a file: the number in the file of each of its rows, and the rows as they were sent. */
+interface FilePart {
+  numbers: readonly number[];
+  original: () => (place: number) => unknown;
+}
+
+/** Bytes of a row that a record keeps. */
+const mostRowBytes = 3_000;
+
+/** The rows of a short body as they were sent: the cells of a CSV, or the items of an array. Read only if some are refused. */
+function originalRows(body: Buffer, reader: RowReader): FilePart['original'] {
+  return () => {
+    const rows = reader === csvRows ? cellsIn(body) : itemsIn(body);
+    return (place) =>
+      Buffer.byteLength(JSON.stringify(rows[place] ?? null)) > mostRowBytes ? undefined : rows[place];
+  };
+}
+
+function cellsIn(body: Buffer): unknown[] {
+  const [, ...records] = [...csvRecords(body, importLimits.rowBytes)].filter((one) => one !== undefined);
+  return records.map((one) =>
+    'cells' in one ? one.cells.map((cell) => fromLatin1(cell) ?? cell) : undefined,
+  );
+}
+
+function itemsIn(body: Buffer): unknown[] {
+  try {
+    const items: unknown = JSON.parse(body.toString());
+    return Array.isArray(items) ? items : [];
+  } catch {
+    return [];
+  }
+}
+
+function importView({ file, sums, ...view }: ImportView): ImportViewAnswer {
+  const { fileName = null, rows = null, columns: of = [], separator = ',' } = file ?? {};
+  const amounts = Object.entries(sums).map(([currency, amountMinor]) => ({ currency, amountMinor }));
+  return { ...view, fileName, rows, columns: [...of], separator, sums: amounts };
 }
 
 function otherType(given: string | null): Problem {

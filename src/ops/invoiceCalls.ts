@@ -1,19 +1,31 @@
 import { allPages } from '@payonce/jobs/documents';
 import { z } from 'zod';
 import { type RequestedRefund, refundInvoice, settleRefund } from '../after/refundInvoice.ts';
-import { columns } from '../importing/checkInvoice.ts';
+import { columns } from '../importing/csvRows.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { formatAmount } from '../invoice/money.ts';
 import type { InvoiceFilter, InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
-import { invoiceDetailAnswer, invoicesAnswer, refundAnswer } from './answers/invoiceAnswers.ts';
+import {
+  invoiceDetailAnswer,
+  invoicesAnswer,
+  refundAnswer,
+  searchAnswer,
+  totalsAnswer,
+} from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
-import { continuationQuery, invoiceFilter, reasonBody, reasonSchema } from './fields.ts';
+import { continuationQuery, invoiceFilter, oneOf, reasonBody, reasonSchema } from './fields.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
-import { badRequest, conflict, keyTaken, notFound, type OpsResponse, pageAnswer } from './requests.ts';
+import { badQuery, badRequest, conflict, keyTaken, notFound } from './refusals.ts';
+import { type OpsResponse, pageAnswer } from './requests.ts';
 
 const pageSize = 100;
+/** Invoices that a count reads: some 500 request units. */
+const mostTotalled = 10_000;
+
+/** Orders of the list that an index serves; with a minus, the latest first. */
+const sorts = ['dueAt', '-dueAt'] as const;
 
 const refundBody = z.strictObject({
   amountMinor: z
@@ -28,11 +40,51 @@ export const invoiceCalls = {
     method: 'GET',
     route: 'ops/invoices',
     tag: 'Invoices',
-    summary: 'A page of the invoices that match, in the order of shard and id',
-    query: invoiceFilter.extend(continuationQuery.shape),
+    summary: 'A page of the invoices that match, in the order of shard and id, or of their due dates',
+    query: invoiceFilter.extend({ sort: oneOf(sorts).exactOptional(), ...continuationQuery.shape }),
     answer: { json: invoicesAnswer },
+    async handle({ query: { sort, ...query } }, { invoices }) {
+      if (sort === undefined) {
+        const page = await invoices.list({ pageSize, ...query });
+        return { jsonBody: pageAnswer('invoices', page, invoiceView) };
+      }
+      const { dueAfter: _, dueBefore: __, continuation: ___, ...others } = query;
+      const [other] = Object.keys(others);
+      if (other !== undefined)
+        return badQuery([
+          { field: 'sort', error: `expected no ${other} beside it: an index sorts by the due date alone` },
+        ]);
+      const order = sort === 'dueAt' ? 'ASC' : 'DESC';
+      const page = await invoices.listByDue({ order, pageSize, ...query });
+      return { jsonBody: pageAnswer('invoices', page, invoiceView) };
+    },
+  }),
+  getTotals: call({
+    method: 'GET',
+    route: 'ops/totals',
+    tag: 'Invoices',
+    summary: `The number of invoices that match and their sums, of at most ${mostTotalled} of them`,
+    query: invoiceFilter,
+    answer: { json: totalsAnswer },
     async handle({ query }, { invoices }) {
-      return { jsonBody: pageAnswer('invoices', await invoices.list({ pageSize, ...query }), invoiceView) };
+      const { charge, sums, ...totals } = await invoices.totals(query, mostTotalled);
+      return { jsonBody: { ...totals, sums: [...sums], requestUnits: charge } };
+    },
+  }),
+  searchInvoices: call({
+    method: 'GET',
+    route: 'ops/search',
+    tag: 'Invoices',
+    summary:
+      'Invoices and customers by the beginning of an id or of words of the description, in any case, of a payment id, or by an amount',
+    query: z.object({ text: z.string().trim().min(1).max(100) }),
+    answer: { json: searchAnswer },
+    async handle({ query: { text } }, { invoices }) {
+      const { groups, customers, hasMoreCustomers, charge } = await invoices.search(text);
+      const views = groups.map((group) => ({ ...group, invoices: group.invoices.map(invoiceView) }));
+      return {
+        jsonBody: { groups: views, customers: [...customers], hasMoreCustomers, requestUnits: charge },
+      };
     },
   }),
   exportInvoices: call({
@@ -90,7 +142,7 @@ export const invoiceCalls = {
     audit: 'refund invoice',
     route: 'ops/invoices/{id}/refund',
     tag: 'Invoices',
-    summary: 'Orders a refund of a paid invoice, of all that is left if no amount is given',
+    summary: 'Orders a refund of a paid invoice, of all that was not refunded if no amount is given',
     idempotencyKey: 'required',
     body: refundBody,
     answer: { status: 202, json: refundAnswer },

@@ -92,7 +92,7 @@ function retryOf(invoice: Invoice, now: string): Permitted {
     case 'claimed':
       return no('It is being paid right now: wait for the outcome.');
     case 'processing':
-      return no('Its payment is under way at the provider: wait for the outcome, or void it.');
+      return no('Its payment is in progress at the provider: wait for the outcome, or void it.');
     case 'paid':
       return no('It is paid: there is nothing to retry.');
     case 'voided':

@@ -4,14 +4,15 @@ import { problem, problemResponse } from '../platform/problem.ts';
 import { type LeaseAnswer, leasesAnswer, releasedAnswer } from './answers/leaseAnswers.ts';
 import { call } from './call.ts';
 import { reasonSchema } from './fields.ts';
-import { conflict, notFound, type OpsResponse } from './requests.ts';
+import { conflict, notFound } from './refusals.ts';
+import type { OpsResponse } from './requests.ts';
 
 export const lockCalls = {
   listLocks: call({
     method: 'GET',
     route: 'ops/locks',
     tag: 'Leases',
-    summary: 'Who holds each lease, or held it last',
+    summary: 'The present or last holder of each lease',
     answer: { json: leasesAnswer },
     problems: [501],
     /**

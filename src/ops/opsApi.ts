@@ -2,7 +2,7 @@ import { BadContinuation, NewerVersion } from '@payonce/jobs/documents';
 import type { Orchestrations } from '@payonce/jobs/runs/durable';
 import type { PoisonItems } from '@payonce/jobs/work-items';
 import { MissingFromArchive } from '../archive/restoreInvoice.ts';
-import { UnreadableDocument } from '../invoice/figures/invoiceFigures.ts';
+import { UnreadableDocument } from '../invoice/counters/invoiceCounters.ts';
 import { appVersion } from '../platform/appFolder.ts';
 import { eventLoopTurns } from '../platform/eventLoopTurns.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
@@ -13,7 +13,8 @@ import { callerOf, named, type SignIn, whyNotAdmitted } from './caller.ts';
 import { type CallId, calls, forEachCall } from './calls.ts';
 import { poisonSource } from './deadLetters.ts';
 import type { OpsParts } from './opsParts.ts';
-import { badContinuation, type OpsRequest, type OpsResponse, unavailable } from './requests.ts';
+import { badContinuation, unavailable } from './refusals.ts';
+import type { OpsRequest, OpsResponse } from './requests.ts';
 
 /** A request in, a response out. The client is needed by the calls that are declared `durable`. */
 export type OpsCall = (request: OpsRequest, orchestrations?: Orchestrations) => Promise<OpsResponse>;

@@ -3,7 +3,8 @@ import { queues, serviceBusQueues } from '../platform/azureNames.ts';
 import { type OutboxMessageAnswer, outboxAnswer, outboxMessageAnswer } from './answers/messageAnswers.ts';
 import { call } from './call.ts';
 import { listQuery, oneOf, optionalReasonBody, partOf, periodFields, reasonBody } from './fields.ts';
-import { conflict, notFound, type OpsResponse, pageAnswer } from './requests.ts';
+import { conflict, notFound } from './refusals.ts';
+import { type OpsResponse, pageAnswer } from './requests.ts';
 
 const pageSize = 100;
 

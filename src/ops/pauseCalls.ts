@@ -3,7 +3,7 @@ import { startRun } from '@payonce/jobs/runs/durable';
 import { type PauseAnswer, pausedAnswer, pauseInForceAnswer, resumedAnswer } from './answers/pauseAnswers.ts';
 import { call } from './call.ts';
 import { optionalReasonBody, reasonBody, timeField } from './fields.ts';
-import { badRequest, conflict } from './requests.ts';
+import { badRequest, conflict } from './refusals.ts';
 
 export const pauseCalls = {
   getPause: call({

@@ -9,7 +9,8 @@ import { call } from './call.ts';
 import { named } from './caller.ts';
 import { listQuery, oneOf, optionalReasonBody } from './fields.ts';
 import type { OpsParts } from './opsParts.ts';
-import { badRequest, conflict, keyTaken, notFound, type OpsResponse, pageAnswer } from './requests.ts';
+import { badRequest, conflict, keyTaken, notFound } from './refusals.ts';
+import { type OpsResponse, pageAnswer } from './requests.ts';
 
 const pageSize = 100;
 /** Each waits for its turn in an activity, of which a host has some ten at a time: payment runs need some, too. */

@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import type { DocumentStore } from '@payonce/jobs/documents';
-import { keepFirst, readableDocument, systemId, tolerantObject } from '@payonce/jobs/documents';
+import {
+  type DocumentStore,
+  keepFirst,
+  readableDocument,
+  systemId,
+  tolerantObject,
+} from '@payonce/jobs/documents';
 import type { Instance } from '@payonce/jobs/instance';
 import type { Pacer } from '@payonce/jobs/rate';
-import type { Clock } from '@payonce/leases/clock';
 import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
 import { deploymentPartition } from '../invoice/shard.ts';
 import { metric } from '../platform/appMetrics.ts';
-import type { AccountAnswer, HeldBack, NotCalled, ProviderAccount } from './paymentProvider.ts';
+import type { AccountAnswer, BlockedCall, NotCalled, ProviderAccount } from './paymentProvider.ts';
 
-/** Time that an answer which lets nothing through counts (ms), and how soon a call that it held back is worth another try. */
+/** Time that an answer which lets nothing through counts (ms), and how soon a call that it blocked is worth another try. */
 const unclear = { countsMs: 2_000, retryAfterMs: 5_000 };
 const changed = { countsMs: 30_000, retryAfterMs: 60_000 };
 
@@ -21,7 +25,7 @@ const askEveryMs = 120_000;
 const turnWithinMs = { forCall: 30_000, else: 2_000 };
 
 /** `deployment`: the name that the deployment gives its payments in the account that it began with. */
-export type AccountAdmission = { kind: 'same'; deployment?: string } | HeldBack | NotCalled;
+export type AccountAdmission = { kind: 'same'; deployment?: string } | BlockedCall | NotCalled;
 
 /**
  * Keeps a provider's calls to the account that the deployment began with. Elsewhere keys mean nothing and no payment would be
@@ -35,7 +39,7 @@ export type AccountAdmission = { kind: 'same'; deployment?: string } | HeldBack 
  */
 export function checkedAccount(
   provider: ProviderAccount,
-  record: AccountRecord,
+  documents: DocumentStore,
   { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
   turns: Pick<Pacer, 'turn'>,
   /** `DEPLOYMENT_ID`. Absent: a new name, made once. */
@@ -62,7 +66,7 @@ export function checkedAccount(
         name: 'paymentAccount',
         async probe() {
           // A look records nothing: the account is that of the first call.
-          if ((await record.find()) === undefined) return;
+          if ((await recordedAccount(documents)) === undefined) return;
           await admission();
           if (wrong !== undefined) throw new Error(wrong);
         },
@@ -81,7 +85,7 @@ export function checkedAccount(
     return checked.admission;
   }
 
-  function countsMs({ kind }: HeldBack | NotCalled): number {
+  function countsMs({ kind }: BlockedCall | NotCalled): number {
     if (kind === 'notCalled') return 0;
     return wrong === undefined ? unclear.countsMs : changed.countsMs;
   }
@@ -116,7 +120,8 @@ export function checkedAccount(
     const { id, mode, message } = answer;
     const given = { mode, ...(id === undefined ? {} : { account: id }) };
     try {
-      const stored = await record.keep({ ...given, deployment: deploymentId ?? randomUUID().slice(0, 8) });
+      const mine = { ...given, deployment: deploymentId ?? randomUUID().slice(0, 8) };
+      const stored = await keepAccount(documents, mine, new Date(clock.now()).toISOString());
       const { deployment } = stored;
       const other = stored.account !== undefined && id !== undefined && stored.account !== id;
       if (stored.mode !== mode || other) return otherThan(otherAccount(stored, given));
@@ -130,16 +135,16 @@ export function checkedAccount(
     }
   }
 
-  function notKnown(why: string): HeldBack {
+  function notKnown(why: string): BlockedCall {
     const { retryAfterMs } = unclear;
-    return { kind: 'heldBack', message: `the account is not known: ${why}`, retryAfterMs };
+    return { kind: 'blocked', message: `the account is not known: ${why}`, retryAfterMs };
   }
 
-  function otherThan(message: string): HeldBack {
+  function otherThan(message: string): BlockedCall {
     wrong = message;
     telemetry.count(metric.providerAccountChanged);
     log(message);
-    return { kind: 'heldBack', message, retryAfterMs: changed.retryAfterMs };
+    return { kind: 'blocked', message, retryAfterMs: changed.retryAfterMs };
   }
 }
 
@@ -174,18 +179,6 @@ interface RecordedAccount {
   account?: string;
 }
 
-export interface AccountRecord {
-  /** @throws {StoreAway} */
-  find(): Promise<RecordedAccount | undefined>;
-  /**
-   * Records the account unless one is recorded; returns the recorded one. One that is recorded without its id, in the same
-   * mode, gets it.
-   *
-   * @throws {StoreAway}
-   */
-  keep(given: RecordedAccount): Promise<RecordedAccount>;
-}
-
 /** The id of its document; see docs/deploy.md for what deleting it means. */
 const place = { id: systemId('provider-account'), shard: deploymentPartition };
 
@@ -197,26 +190,32 @@ const schema = tolerantObject({
   _etag: z.string().exactOptional(),
 });
 
-/** The record beside the invoices, in the partition of what is true of the whole deployment. */
-export function accountRecord(documents: DocumentStore, clock: Pick<Clock, 'now'>): AccountRecord {
-  const stored = async () => {
-    const [document] = await documents.read(place.shard, [place.id]);
-    return document === undefined ? undefined : read(document);
-  };
-  return {
-    find: stored,
-    async keep(given) {
-      const at = new Date(clock.now()).toISOString();
-      const kept = read(await keepFirst(documents, { ...place, type: 'providerAccount', ...given, at }));
-      const { account } = given;
-      if (kept.account !== undefined || account === undefined || kept.mode !== given.mode) return kept;
-      const { id, shard } = place;
-      const version = kept._etag === undefined ? {} : { version: kept._etag };
-      await documents.transact(shard, [{ kind: 'patch', id, ...version, set: { account } }]);
-      // Somebody else was first, or our answer was lost: what is stored now counts.
-      return (await stored()) ?? kept;
-    },
-  };
+/**
+ * The account, as it is stored beside the invoices, in the partition of what is true of the whole deployment. Undefined until the
+ * first call. @throws {StoreAway}
+ */
+export async function recordedAccount(documents: DocumentStore): Promise<RecordedAccount | undefined> {
+  const [document] = await documents.read(place.shard, [place.id]);
+  return document === undefined ? undefined : read(document);
+}
+
+/**
+ * Records the account unless one is recorded; returns the recorded one. One that is recorded without its id, in the same mode,
+ * gets it. `at`: ISO 8601. @throws {StoreAway}
+ */
+async function keepAccount(
+  documents: DocumentStore,
+  given: RecordedAccount,
+  at: string,
+): Promise<RecordedAccount> {
+  const kept = read(await keepFirst(documents, { ...place, type: 'providerAccount', ...given, at }));
+  const { account } = given;
+  if (kept.account !== undefined || account === undefined || kept.mode !== given.mode) return kept;
+  const { id, shard } = place;
+  const version = kept._etag === undefined ? {} : { version: kept._etag };
+  await documents.transact(shard, [{ kind: 'patch', id, ...version, set: { account } }]);
+  // Somebody else was first, or our answer was lost: what is stored now counts.
+  return (await recordedAccount(documents)) ?? kept;
 }
 
 function read(document: unknown) {

@@ -12,8 +12,9 @@
  * docs/exactly-once.md has the table with the states of an invoice.
  */
 import type { InvoiceEnd } from '../invoice/followUps.ts';
-import { type Invoice, known, otherPayments } from '../invoice/invoice.ts';
+import { type Invoice, known } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
+import { otherPayments } from '../invoice/namedPayments.ts';
 import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
 import { erasedCustomer } from '../invoice/tombstone.ts';
 import {

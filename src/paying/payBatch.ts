@@ -7,12 +7,13 @@ import type { Clock } from '@payonce/leases/clock';
 import type { FollowUps } from '../invoice/followUps.ts';
 import { maxAttempts, unknownSince } from '../invoice/invoice.ts';
 import type { EarlierCalls, Starting, ToStart } from '../invoice/invoiceChange.ts';
-import type { InvoiceStore, Settled, Started } from '../invoice/store/invoiceStore.ts';
+import type { InvoiceStore, Started } from '../invoice/store/invoiceStore.ts';
 import { metric } from '../platform/appMetrics.ts';
-import { chargeUnderKey, resolveMethod } from './chargeUnderKey.ts';
+import { chargeUnderKey } from './chargeUnderKey.ts';
 import type { PacedProvider } from './pacedProvider.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
-import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
+import { methodOf, type PaymentBatch, type PaymentCommand } from './paymentBatch.ts';
+import { resolveMethod } from './resolveMethod.ts';
 import {
   type CommandOutcome,
   decideSettlement,
@@ -45,7 +46,7 @@ export interface PayingParts {
  * then rejects, with `BatchUnfinished` or `StoreAway`.
  */
 export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBatch {
-  const { invoices, provider, sender, instance } = parts;
+  const { invoices, provider, followUps, sender, instance } = parts;
   const { clock, telemetry, name: by } = instance;
   const { claimStaleMs, lingerMs } = policy;
 
@@ -83,11 +84,8 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
     async function payPart(part: Part): Promise<ReadonlyMap<string, EarlierCalls>> {
       const started = await begin(part);
       if (started === undefined) return new Map();
-      await settleAsTheyCome(started.ends, {
-        clock,
-        lingerMs,
-        settle: (ended) => write(ended, started),
-      });
+      const { ends, under } = started;
+      await settleAsTheyCome(ends, { clock, lingerMs, settle: (ended) => write(ended, under) });
       if (away !== undefined) throw away;
       return started.calledBefore;
     }
@@ -111,15 +109,15 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
       dropped.settled += started.dropped.settled;
       dropped.staleClaim += started.dropped.staleClaim;
       dropped.missing += started.dropped.missing;
+      const { calledBefore, toPay, starting } = started;
       const pay = admission === undefined ? leave : work;
-      return {
-        ...started,
-        part,
-        ends: started.toPay.map((command) => inPaymentSpan(batch, command, () => pay(command, part))),
-      };
+      const under = { part, starting };
+      const ends = toPay.map((command) => inPaymentSpan(batch, command, () => pay(command, under)));
+      return { calledBefore, under, ends };
     }
 
-    async function work(command: PaymentCommand, part: Part): Promise<CommandEnd | undefined> {
+    async function work(command: PaymentCommand, under: Under): Promise<CommandEnd | undefined> {
+      if (methodOf(command) !== undefined) return charge(command, under);
       const resolved = await resolveMethod({ invoices, calls, instance }, batchId, command);
       switch (resolved.kind) {
         case 'lost':
@@ -130,42 +128,67 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
           return { kind: 'notCalled', command };
         case 'none':
           return resolved.outcome.kind === 'notCalled'
-            ? leave(command, part)
-            : settled(command, resolved.outcome);
-        case 'resolved': {
-          const outcome = await chargeUnderKey(calls, resolved.command, now());
-          if (outcome.kind === 'notCalled') return leave(resolved.command, part);
-          return settled(resolved.command, outcome, isWordOnKey(outcome));
-        }
+            ? leave(command, under)
+            : settled(command, resolved.outcome, under.starting);
+        case 'resolved':
+          return charge(resolved.command, under);
       }
     }
 
+    async function charge(command: PaymentCommand, under: Under): Promise<CommandEnd> {
+      const outcome = await chargeUnderKey(calls, command, now());
+      if (outcome.kind === 'notCalled') return leave(command, under);
+      return settled(command, outcome, isWordOnKey(outcome) ? undefined : under.starting);
+    }
+
     /** The command goes back, or comes again with the message: then nobody else may take it. */
-    async function leave(command: PaymentCommand, part: Part): Promise<CommandEnd> {
+    async function leave(command: PaymentCommand, { part, starting }: Under): Promise<CommandEnd> {
       if (!mayCall()) notCalled++;
       else if (part.alone) result.left++;
-      else return settled(command, { kind: 'notCalled' });
+      else return settled(command, { kind: 'notCalled' }, starting);
       return { kind: 'notCalled', command };
     }
 
-    function settled(command: PaymentCommand, outcome: CommandOutcome, ofKey = false): CommandEnd {
+    function settled(command: PaymentCommand, outcome: CommandOutcome, start?: Starting): CommandEnd {
       telemetry.count(metric.paymentOutcome, { outcome: outcome.kind });
       const settlement = decideSettlement(command, outcome, policy.settlement, now());
-      return { kind: 'settled', one: { command, settlement }, ofKey };
+      return { kind: 'settled', one: { command, settlement, ...(start && { start }) } };
     }
 
-    async function write(ended: CommandEnd[], of: { part: Part; starting: Starting }): Promise<void> {
-      const { toSettle, held } = toWrite(ended, of);
+    async function write(ended: CommandEnd[], { part, starting }: Under): Promise<void> {
+      const toSettle = ended.flatMap((end) => (end.kind === 'settled' ? [end.one] : []));
+      const held = ended.flatMap((end) => (end.kind === 'notCalled' ? [toStart(part, end.command)] : []));
       const writes = await Promise.allSettled([
         toSettle.length === 0 ? undefined : settle(toSettle),
-        held.length === 0 ? undefined : invoices.giveBack({ shard, starting: of.starting, held }),
+        held.length === 0 ? undefined : invoices.giveBack({ shard, starting, held }),
       ]);
-      // After both: the next delivery would take what is still being given back for called.
+      // After both: the next delivery would take what is still being returned for called.
       for (const write of writes) if (write.status === 'rejected') throw write.reason;
     }
 
+    /**
+     * In one transaction, together with the outbox messages of the work that follows. It holds for each invoice only while the
+     * batch still has the claim: the claim that took a lost one sends the same key and settles it. If there is no clear answer,
+     * the message is delivered again, the same keys are sent, and the provider answers as before.
+     */
     async function settle(some: SettledCommand[]): Promise<void> {
-      const { settled, lost } = await settleBatch(parts, batch, some);
+      // Names this settlement and no other, so that a transaction whose answer was lost is recognised.
+      const settlementId = `${batchId}-${randomUUID().slice(0, 8)}`;
+      const items = some.map((one) => {
+        const { invoiceId, amountMinor, currency } = one.command;
+        return { ...one, invoiceId, amountMinor, currency };
+      });
+      const writing = { batchId, shard, settlementId, now: clock.now(), by, followUps };
+      const attributes = { 'batch.id': batchId, 'batch.size': some.length };
+      const { settled, lost } = await inSpan('settle batch', { attributes }, () =>
+        invoices.settle({
+          shard,
+          batchId,
+          settlementId,
+          items,
+          plan: (left) => planSettlement(left, writing),
+        }),
+      );
       for (const { settlement } of settled) {
         result.settled[settlement.kind]++;
         if (settlement.kind === 'parked')
@@ -256,17 +279,6 @@ function toStart({ earlier }: Part, { invoiceId, payment: { keyCreatedAt } }: Pa
   return { invoiceId, keyCreatedAt, ...(before === undefined ? {} : { earlier: before }) };
 }
 
-/** Writes for commands that have ended: settled, or given back. Pure. */
-function toWrite(ended: readonly CommandEnd[], { part, starting }: { part: Part; starting: Starting }) {
-  const toSettle: SettledCommand[] = [];
-  const held: ToStart[] = [];
-  for (const end of ended) {
-    if (end.kind === 'notCalled') held.push(toStart(part, end.command));
-    else toSettle.push(end.ofKey ? end.one : { ...end.one, start: starting });
-  }
-  return { toSettle, held };
-}
-
 /**
  * Marks the invoices of a part as being called, in one transaction that holds only while each is still claimed by this
  * batch and was not called by another delivery. If that is refused (the message came again, a claim went stale), the part is
@@ -308,53 +320,14 @@ export function repeated(command: PaymentCommand, earlier: EarlierCalls | undefi
   return { ...command, attempt: earlier.attempt + 1, payment };
 }
 
-/**
- * Settles some commands of a batch in one transaction, together with the outbox messages of the work that follows. It holds
- * for each invoice only while the batch still has the claim. Invoices that the batch has lost are dropped: the claim that
- * took them sends the same key and settles them.
- *
- * @throws {NoClearAnswer} the message is then delivered again, the same keys are sent, and the provider answers as before
- */
-export function settleBatch(
-  {
-    invoices,
-    followUps,
-    instance: { clock, name: by },
-  }: {
-    invoices: Pick<InvoiceStore, 'settle'>;
-    followUps: FollowUps;
-    instance: Pick<Instance, 'clock' | 'name'>;
-  },
-  { batchId, shard }: Pick<PaymentBatch, 'batchId' | 'shard'>,
-  toSettle: readonly SettledCommand[],
-): Promise<Settled<SettledCommand & { invoiceId: string }>> {
-  const now = clock.now();
-  // Names this settlement and no other, so that a transaction whose answer was lost is recognised.
-  const settlementId = `${batchId}-${randomUUID().slice(0, 8)}`;
-  const settle = () =>
-    invoices.settle({
-      shard,
-      batchId,
-      settlementId,
-      items: toSettle.map((one) => {
-        const { invoiceId, amountMinor, currency } = one.command;
-        return { ...one, invoiceId, amountMinor, currency };
-      }),
-      plan: (items) => planSettlement(items, { batchId, shard, settlementId, now, by, followUps }),
-    });
-  const attributes = { 'batch.id': batchId, 'batch.size': toSettle.length };
-  return inSpan('settle batch', { attributes }, settle);
+/** The start that the commands of a part are called under. */
+interface Under {
+  part: Part;
+  starting: Starting;
 }
 
 /** Write for a command. */
-type CommandEnd = SettledEnd | { kind: 'notCalled'; command: PaymentCommand };
-
-interface SettledEnd {
-  kind: 'settled';
-  one: SettledCommand;
-  /** True if the provider has said what became of the key. */
-  ofKey: boolean;
-}
+type CommandEnd = { kind: 'settled'; one: SettledCommand } | { kind: 'notCalled'; command: PaymentCommand };
 
 /** Pays one invoice in a span of the trace of the run that claimed it. */
 function inPaymentSpan(

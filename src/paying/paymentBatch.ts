@@ -12,7 +12,7 @@ const paymentCommandSchema = z.object({
   customerId: z.string(),
   amountMinor: z.int().positive(),
   currency: z.string().length(3),
-  /** Absent: the customer's default at the provider, which is resolved before the charge (chargeUnderKey.ts). */
+  /** Absent: the customer's default at the provider, which is resolved before the charge (resolveMethod.ts). */
   paymentMethod: z.string().min(1).exactOptional(),
   description: z.string().exactOptional(),
   /** Which claim of the invoice this is, from 1. */
@@ -22,7 +22,7 @@ const paymentCommandSchema = z.object({
 });
 export type PaymentCommand = z.infer<typeof paymentCommandSchema>;
 
-/** Invoices in a batch: their transaction also moves the figures, of up to as many currencies (invoice/figures). */
+/** Invoices in a batch: their transaction also changes the counters, of up to as many currencies (invoice/counters). */
 export const mostBatch = 75;
 
 /** One message: all commands of one batch, claimed in one transaction. */

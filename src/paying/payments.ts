@@ -1,6 +1,7 @@
+import type { DocumentStore } from '@payonce/jobs/documents';
 import type { Instance } from '@payonce/jobs/instance';
 import type { PacerParts, PauseWatch } from '@payonce/jobs/rate';
-import { type AccountRecord, checkedAccount } from './accountCheck.ts';
+import { checkedAccount } from './accountCheck.ts';
 import { createExecutePayments } from './executePayments.ts';
 import { type PaymentAllowance, pacedProvider, paymentPace } from './pacedProvider.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
@@ -11,14 +12,14 @@ export function payments(
   given: PaymentProvider & ProviderAccount,
   {
     pace: store,
-    account: record,
+    documents,
     pause,
     stopping,
     instance,
     ...paying
   }: Omit<Parameters<typeof createExecutePayments>[0], 'provider'> & {
     pace: PacerParts['store'];
-    account: AccountRecord;
+    documents: DocumentStore;
     pause: PauseWatch;
     stopping: AbortSignal;
     instance: Instance;
@@ -27,7 +28,7 @@ export function payments(
   { allowance, deploymentId }: { allowance: PaymentAllowance; deploymentId?: string | undefined },
 ) {
   const pace = paymentPace({ store, instance, stopping, pause }, allowance);
-  const account = checkedAccount(given, record, instance, pace.lookups, deploymentId);
+  const account = checkedAccount(given, documents, instance, pace.lookups, deploymentId);
   const provider = pacedProvider(given, pace, instance, account);
   const { checkKey, healthChecks } = account;
   const execute = createExecutePayments({ ...paying, provider, instance }, policy);

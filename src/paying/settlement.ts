@@ -1,14 +1,7 @@
 import { formatVersion } from '@payonce/jobs/documents';
 import { exponentialBackoff } from '@payonce/leases/backoff';
 import type { Ending, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
-import {
-  known,
-  maxAttempts,
-  nextKey,
-  type PaymentState,
-  unknownSince,
-  unusedKey,
-} from '../invoice/invoice.ts';
+import { known, maxAttempts, nextKey, type PaymentState, unknownSince } from '../invoice/invoice.ts';
 import {
   advised,
   type InvoiceChange,
@@ -115,7 +108,7 @@ export function decideSettlement(
         payment,
         attempts: attempt - 1,
       };
-    case 'heldBack':
+    case 'blocked':
     case 'transient': {
       const deferrals = payment.deferrals + 1;
       const wait = Math.max(
@@ -126,7 +119,7 @@ export function decideSettlement(
         kind: 'retry',
         why: 'transient',
         at: iso(now + wait),
-        reason: outcome.kind === 'heldBack' ? outcome.message : `${outcome.code}: ${outcome.message}`,
+        reason: outcome.kind === 'blocked' ? outcome.message : `${outcome.code}: ${outcome.message}`,
         payment: { ...payment, deferrals },
         attempts: attempt - 1,
       };
@@ -218,8 +211,7 @@ interface OldKeyDecision {
  *
  * If a call may have charged, one look-up that finds nothing proves nothing: the call may have been made a moment before,
  * and the search lags. Finding none again `noneFoundMs` later does: the key was too old to be sent ever since, and the list
- * of the customer's payments does not lag (https://docs.stripe.com/search#data-freshness). The key then starts over with the
- * same name and parameters, so a provider that still remembers it repeats its first answer.
+ * of the customer's payments does not lag (https://docs.stripe.com/search#data-freshness). The key then starts over.
  */
 function decideOldKey(
   payment: PaymentState,
@@ -229,16 +221,9 @@ function decideOldKey(
 ): OldKeyDecision {
   const { noneFoundAt = new Date(now).toISOString() } = payment;
   const provenAt = Date.parse(noneFoundAt) + noneFoundMs;
-  if (found.kind === 'unused')
-    return startOver(
-      'the key grew too old before it could be used; it is as good as new',
-      unusedKey(payment),
-    );
+  if (found.kind === 'unused') return startOver('the key grew too old before it charged anything');
   if (now >= provenAt)
-    return startOver(
-      'the provider has found no payment twice, an hour apart: nothing was charged',
-      keyStartedOver(payment),
-    );
+    return startOver('the provider has found no payment twice, an hour apart: nothing was charged');
   return {
     why: 'unknown',
     at: provenAt,
@@ -246,14 +231,14 @@ function decideOldKey(
     payment: { ...payment, noneFoundAt },
   };
 
-  function startOver(reason: string, state: PaymentState): OldKeyDecision {
-    return { why: 'transient', at: now, reason, payment: state };
+  function startOver(reason: string): OldKeyDecision {
+    return { why: 'transient', at: now, reason, payment: keyStartedOver(payment) };
   }
 }
 
 /**
- * The state with the age of the key at nothing. It goes on standing for the same charge, by the same method: the provider may
- * have been asked under it, and refuses a key that it remembers with other parameters.
+ * The state with the age of the key at nothing. It goes on standing for the same charge, by the same method: a provider that
+ * still remembers the key, if only a refusal under it, repeats its answer, and refuses the key with other parameters.
  */
 function keyStartedOver(payment: PaymentState): PaymentState {
   const { keyCreatedAt: _, ...state } = known(payment);

@@ -39,6 +39,10 @@ export const containers = {
       '/payment/inProgress/since/?',
       '/checkAt/?',
       '/dueAt/?',
+      '/terms/[]/?',
+      '/amountMinor/?',
+      '/reversals/refundedMinor/?',
+      '/reversals/disputedMinor/?',
     ],
   },
   workItems: {

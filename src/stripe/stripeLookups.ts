@@ -13,7 +13,8 @@ import type {
 } from '../paying/paymentProvider.ts';
 import { withTimeOut } from './stripeClient.ts';
 import { isMissing, rateLimited, silentAfter } from './stripeErrors.ts';
-import { paymentFrom, progressOf, reversalsFrom } from './stripeIntent.ts';
+import { progressOf } from './stripeIntent.ts';
+import { paymentFrom, reversalsFrom } from './stripePayment.ts';
 
 /** More refunds of one payment than anybody makes; the most that the package reads page by page. */
 const mostRefunds = 10_000;

@@ -2,19 +2,17 @@ import Stripe from 'stripe';
 import { isReversedInFull } from '../paying/mergeReversals.ts';
 import type {
   AccountAnswer,
-  CancelOutcome,
   ChargeOutcome,
   ChargeRequest,
-  DefaultMethod,
   PaymentProvider,
   ProviderAccount,
   RateLimited,
-  RefundOutcome,
 } from '../paying/paymentProvider.ts';
 import { stripeAmount } from './stripeAmount.ts';
+import { stripeChanges } from './stripeChanges.ts';
 import { isLiveKey, type StripeOptions, stripeClient, withTimeOut } from './stripeClient.ts';
-import { classifyError, declined, isMissing, rateLimited, silentAfter } from './stripeErrors.ts';
-import { classifyIntent, progressOf, refundStatus } from './stripeIntent.ts';
+import { classifyError, declined, rateLimited, silentAfter } from './stripeErrors.ts';
+import { classifyIntent, progressOf } from './stripeIntent.ts';
 import { readReversed, stripeLookups } from './stripeLookups.ts';
 
 /**
@@ -40,7 +38,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
         (error) => {
           const outcome = classifyError(error);
           const id = intentOf(error);
-          return outcome.kind === 'declined' && id !== undefined ? givenUp(id, outcome) : outcome;
+          return outcome.kind === 'declined' && id !== undefined ? canceledFirst(id, outcome) : outcome;
         },
       );
     },
@@ -55,7 +53,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
   ): Promise<ChargeOutcome> {
     const outcome = classifyIntent(intent);
     const progress = progressOf(intent);
-    if (outcome.kind === 'declined') return givenUp(intent.id, outcome);
+    if (outcome.kind === 'declined') return canceledFirst(intent.id, outcome);
     if (progress.kind === 'alive' && progress.waitsForCustomer) return abandon(intent.id, outcome);
     // A key repeats its first answer, which may be out of date: the money may have gone back since.
     const replayed = intent.lastResponse.headers['idempotent-replayed'] === 'true';
@@ -72,7 +70,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
    * A declined intent can be confirmed later by whoever has its client secret (https://docs.stripe.com/declines), while the next
    * try has an intent of its own. So it is canceled first. Unknown as long as that is: the same key asks again.
    */
-  async function givenUp(id: string, decline: ChargeOutcome): Promise<ChargeOutcome> {
+  async function canceledFirst(id: string, decline: ChargeOutcome): Promise<ChargeOutcome> {
     try {
       const intent = await canceled(id);
       if (intent.status === 'canceled') return decline;
@@ -122,98 +120,6 @@ function parameters(request: ChargeRequest, amount: number): Stripe.PaymentInten
     ...(description === undefined ? {} : { description }),
     metadata: { invoiceId, idempotencyKey, ...(deployment === undefined ? {} : { deployment }) },
   };
-}
-
-/** Calls besides the charge: the method that it needs first, and the cancellation or refund that may follow. */
-function stripeChanges(
-  stripe: Stripe,
-  { timeoutMs }: { timeoutMs: number },
-): Pick<PaymentProvider, 'cancel' | 'refund' | 'defaultMethod'> {
-  return {
-    // Without an idempotency key: a payment that was canceled is canceled.
-    async cancel(paymentId) {
-      return withTimeOut<CancelOutcome | RateLimited>(
-        timeoutMs,
-        async () => canceledOrNot(await stripe.paymentIntents.cancel(paymentId)),
-        (error) => afterCancel(error, paymentId),
-      );
-    },
-
-    async refund({ paymentId, invoiceId, refundId, amountMinor, currency, idempotencyKey }) {
-      const converted = stripeAmount(amountMinor, currency);
-      if ('refused' in converted) return { kind: 'refused', code: 'amount', message: converted.refused };
-      const asked = {
-        payment_intent: paymentId,
-        amount: converted.amount,
-        metadata: { invoiceId, refundId },
-      };
-      return withTimeOut<RefundOutcome | RateLimited>(
-        timeoutMs,
-        async () => {
-          const { id, status } = await stripe.refunds.create(asked, { idempotencyKey });
-          return { kind: 'refunded', providerId: id, status: refundStatus(status ?? 'pending') };
-        },
-        refusedRefund,
-      );
-    },
-
-    async defaultMethod(customerId) {
-      return withTimeOut<DefaultMethod | RateLimited>(
-        timeoutMs,
-        async () => {
-          const customer = await stripe.customers.retrieve(customerId);
-          if ('deleted' in customer) return { kind: 'none', message: `customer ${customerId} was deleted` };
-          const method = customer.invoice_settings.default_payment_method;
-          if (method !== null) return { kind: 'method', id: typeof method === 'string' ? method : method.id };
-          return { kind: 'none', message: `customer ${customerId} has no default payment method` };
-        },
-        (error) =>
-          isMissing(error)
-            ? { kind: 'none', message: `there is no customer ${customerId}` }
-            : (rateLimited(error) ?? silentAfter(error)),
-      );
-    },
-  };
-
-  /** Stripe refuses to cancel what has ended or was sent to the bank. Only the payment itself says which. */
-  async function afterCancel(error: unknown, paymentId: string): Promise<CancelOutcome | RateLimited> {
-    const limited = rateLimited(error);
-    if (limited !== undefined) return limited;
-    if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) {
-      return silentAfter(error);
-    }
-    return stripe.paymentIntents
-      .retrieve(paymentId)
-      .then(canceledOrNot, (failure: unknown) => rateLimited(failure) ?? silentAfter(failure));
-  }
-}
-
-function canceledOrNot({ status }: Stripe.PaymentIntent): CancelOutcome {
-  return status === 'canceled'
-    ? { kind: 'canceled' }
-    : { kind: 'refused', message: `the payment is ${status}` };
-}
-
-/** Meaning of an error for a refund: only a refusal of the request itself is final. */
-function refusedRefund(error: unknown): RefundOutcome | RateLimited {
-  const outcome = classifyError(error);
-  switch (outcome.kind) {
-    case 'rateLimited':
-    case 'transient':
-    case 'refused':
-    case 'unknown':
-      return outcome;
-    case 'keyReused':
-      return { kind: 'refused', code: 'key_reused', message: outcome.message };
-    case 'declined':
-      return { kind: 'refused', code: outcome.code, message: outcome.message };
-    // No error is classified as one of these.
-    case 'succeeded':
-    case 'processing':
-    case 'reversed':
-    case 'heldBack':
-      return silentAfter(error);
-  }
 }
 
 /**

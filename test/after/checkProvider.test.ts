@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkProvider } from '../../src/after/checkProvider.ts';
-import { paymentIdsOf } from '../../src/invoice/invoice.ts';
+import { paymentIdsOf } from '../../src/invoice/namedPayments.ts';
 import { noReversals } from '../../src/paying/mergeReversals.ts';
 import type { FoundPayment, RetrievedPayment, SoughtPayment } from '../../src/paying/paymentProvider.ts';
 import { anInvoice } from '../support/anInvoice.ts';

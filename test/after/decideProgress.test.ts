@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { goneBackNote } from '../../src/after/checkProvider.ts';
 import { decideProgress } from '../../src/after/decideProgress.ts';
-import { movementsOf } from '../../src/invoice/figures/counters.ts';
+import { reportEntriesOf } from '../../src/invoice/counters/counters.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { noReversals } from '../../src/paying/mergeReversals.ts';
@@ -92,7 +92,7 @@ describe('a payment in progress', () => {
           attempts: 0,
           actionableAt: new Date(now + day).toISOString(),
         },
-        clear: ['checkAt'],
+        clear: ['checkAt', 'reversals'],
       },
       ends: [],
     });
@@ -103,7 +103,7 @@ describe('a payment in progress', () => {
     { kind: 'canceled' },
   ])('ends for good: %o', (progress) => {
     expect(decide(processing, seen(progress))).toMatchObject({
-      change: { set: { status: 'declined', declinedAt: at, payment: key }, clear: ['checkAt'] },
+      change: { set: { status: 'declined', declinedAt: at, payment: key }, clear: ['checkAt', 'reversals'] },
       ends: [{ kind: 'declined' }],
     });
   });
@@ -164,6 +164,8 @@ describe('a payment in progress', () => {
           reason: expect.stringMatching(/pi_1 has ended, but payment pi_2 .* retry it/),
           payment: { keyNumber: 2 },
         },
+        // Nobody asks about the refunds of its second payment while it is parked.
+        clear: ['checkAt', 'reversals'],
       },
       ends: [{ kind: 'parked' }],
     });
@@ -254,8 +256,8 @@ describe('a second payment of a paid invoice', () => {
       change: { set: { reversals: { refunds: [{ id: 're_1', paymentId: 'pi_2' }], refundedMinor: 0 } } },
       ends: [{ kind: 'refunded', paymentId: 'pi_2' }],
     });
-    const movements = movementsOf(afterwards(recorded, refunded));
-    expect(movements.map(({ kind, amountMinor }) => [kind, amountMinor])).toEqual([
+    const entries = reportEntriesOf(afterwards(recorded, refunded));
+    expect(entries.map(({ kind, amountMinor }) => [kind, amountMinor])).toEqual([
       ['paid', 1999],
       ['paid', 1999],
       ['refunded', 500],
@@ -297,7 +299,7 @@ describe('a payment that its invoice knows nothing of', () => {
   const shop = { ...seen({ kind: 'succeeded' }), paymentId: 'pi_2' };
 
   test('waits for the settlement of a claimed invoice', () => {
-    expect(decide(unpaid('claimed'), shop)).toEqual({ kind: 'notYet' });
+    expect(decide(unpaid('claimed'), shop)).toEqual({ kind: 'unsettled' });
     expect(decide(unpaid('claimed'), seen({ kind: 'canceled' }))).toEqual({ kind: 'nothing' });
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { NotNow } from '../../packages/jobs/src/workItems/nextTry.ts';
+import { RetryLater } from '../../packages/jobs/src/workItems/nextTry.ts';
 import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import type { InvoiceStatus } from '../../src/invoice/invoiceStatus.ts';
@@ -117,7 +117,7 @@ describe('what a hint is worth', () => {
     const id = await paymentOf(invoice);
     await stripeOf().refunds.create({ payment_intent: id, amount: 5 });
     await put(invoice, 'claimed');
-    await expect(happens('reversed', id)).rejects.toThrow(NotNow);
+    await expect(happens('reversed', id)).rejects.toThrow(RetryLater);
   });
 
   test('a payment that is not ours, or not there, is left alone', async () => {
@@ -128,7 +128,7 @@ describe('what a hint is worth', () => {
   });
 
   test('that an invoice is not here may be a stale read: it is believed at the second try', async () => {
-    await expect(happens('succeeded', 'pi_nobody', 'no-such-invoice')).rejects.toThrow(NotNow);
+    await expect(happens('succeeded', 'pi_nobody', 'no-such-invoice')).rejects.toThrow(RetryLater);
     const { id: paymentId } = await stripeOf().paymentIntents.create({
       amount: 500,
       currency: 'usd',
@@ -139,7 +139,7 @@ describe('what a hint is worth', () => {
       off_session: true,
       metadata: { invoiceId: 'imported-a-moment-ago' },
     });
-    await expect(happens('reversed', paymentId)).rejects.toThrow(NotNow);
+    await expect(happens('reversed', paymentId)).rejects.toThrow(RetryLater);
     expect(await happens('reversed', paymentId, undefined, 1)).toMatchObject({ result: 'not ours' });
   });
 
@@ -147,7 +147,7 @@ describe('what a hint is worth', () => {
     const silent = { ...stripeProvider({ secretKey: 'x', apiBase: 'http://127.0.0.1:9', timeoutMs: 50 }) };
     const stage = paymentEventStage({ ...app.parts, provider: unpaced(silent, { clock: app.clock }) });
     const context = { resourceId: 'pi_1', signal: new AbortController().signal, assertHeld() {} };
-    await expect(stage.run({ hint: 'reversed' }, context)).rejects.toThrow(NotNow);
+    await expect(stage.run({ hint: 'reversed' }, context)).rejects.toThrow(RetryLater);
   });
 });
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { NoClearAnswer } from '../../packages/jobs/src/documents/documentStore.ts';
 import type { OutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
-import { NotNow } from '../../packages/jobs/src/workItems/nextTry.ts';
+import { RetryLater } from '../../packages/jobs/src/workItems/nextTry.ts';
 import { workItemSchema } from '../../packages/jobs/src/workItems/workItem.ts';
 import { refundInvoice } from '../../src/after/refundInvoice.ts';
 import { refundStage } from '../../src/after/refundStage.ts';
@@ -183,6 +183,6 @@ test('each refund reaches the provider once, whatever crashes, answers are lost,
 }, 120_000);
 
 function unlessTrouble(error: unknown): void {
-  if (error instanceof Crash || error instanceof NotNow || error instanceof NoClearAnswer) return;
+  if (error instanceof Crash || error instanceof RetryLater || error instanceof NoClearAnswer) return;
   throw error;
 }

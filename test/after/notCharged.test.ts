@@ -87,7 +87,7 @@ describe.each([
     expect(await charges()).toHaveLength(1);
   });
 
-  test('a call that was still on its way: a new key has to wait until it must have arrived', async () => {
+  test('a call that was still in flight: a new key has to wait until it must have arrived', async () => {
     const { id, lateCall, stored, charges } = await corrected.parked();
     const until = new Date(app.clock.now() + callsOverMs).toISOString();
     await app.clock.advance(callsOverMs - 1);
@@ -173,7 +173,7 @@ describe('another payment method', () => {
     expect(await charges()).toMatchObject([{ idempotencyKey: `invoice-${id}-2` }]);
   });
 
-  test('for one that the provider refused: only once no call can be under way', async () => {
+  test('for one that the provider refused: only once no call can be in flight', async () => {
     const { id, pay, stored, charges } = await app.invoice({ paymentMethod: 'pm_nobodys' });
     expect(await pay()).toMatchObject({ status: 'parked' });
     expect(await corrected.retry(id, { paymentMethod: 'pm_card_visa' })).toMatchObject({ kind: 'wait' });

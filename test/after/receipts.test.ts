@@ -1,6 +1,6 @@
 import { BlobServiceClient, RestError } from '@azure/storage-blob';
 import { expect, inject, test } from 'vitest';
-import { isNotNow, NotNow } from '../../packages/jobs/src/workItems/nextTry.ts';
+import { mayRetryLater, RetryLater } from '../../packages/jobs/src/workItems/nextTry.ts';
 import type { Stage } from '../../packages/jobs/src/workItems/workItem.ts';
 import { blobReceipts } from '../../src/after/blobReceipts.ts';
 import { type ReceiptStore, receiptName, receiptStage } from '../../src/after/receipts.ts';
@@ -72,7 +72,7 @@ test('an upload ends in time on a connection that swallows everything', async ()
   await container.create();
   proxy.swallow(true);
   await expect(receiptStage(blobReceipts(container, { timeoutMs: 300 })).run(input, context)).rejects.toThrow(
-    NotNow,
+    RetryLater,
   );
   proxy.swallow(false);
   expect(await receiptStage(blobReceipts(container)).run(input, context)).toEqual({
@@ -80,13 +80,13 @@ test('an upload ends in time on a connection that swallows everything', async ()
   });
 });
 
-test('a store that is away postpones the receipt, and the store’s error is the cause', async () => {
+test('a store that is away delays the receipt, and the store’s error is the cause', async () => {
   const cause = new RestError('the service is busy', { statusCode: 503 });
   const stage = receiptStage({ write: () => Promise.reject(cause) });
   const error = await stage.run(input, context).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(NotNow);
+  expect(error).toBeInstanceOf(RetryLater);
   expect(error).toMatchObject({ message: expect.stringContaining('the service is busy'), cause });
-  expect(isNotNow(error)).toBe(true);
+  expect(mayRetryLater(error)).toBe(true);
 });
 
 test('an upload that ends with the lease rejects with the reason, and is not the store’s fault', async () => {

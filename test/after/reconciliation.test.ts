@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
-import { NotNow, NotYet } from '../../packages/jobs/src/workItems/nextTry.ts';
+import { RetryLater, RetryForADay } from '../../packages/jobs/src/workItems/nextTry.ts';
 import { workItemSchema } from '../../packages/jobs/src/workItems/workItem.ts';
 import { reconciliationStage } from '../../src/after/reconciliation.ts';
 import type { FollowUps } from '../../src/invoice/followUps.ts';
@@ -136,10 +136,10 @@ describe('reconciliation', () => {
         return invoice && { ...invoice, status: 'claimed' };
       },
     };
-    await expect(reconcile(id, input, { invoices: stale })).rejects.toThrow(NotNow);
+    await expect(reconcile(id, input, { invoices: stale })).rejects.toThrow(RetryLater);
     await expect(
       reconcile(id, input, { invoices: { ...stale, find: async () => undefined } }),
-    ).rejects.toThrow(NotNow);
+    ).rejects.toThrow(RetryLater);
     expect(await reconcile(id, input, { tries: 1 })).toMatchObject({ result: 'paid' });
   });
 
@@ -157,7 +157,7 @@ describe('reconciliation', () => {
     const none = async () => ({ kind: 'notFound' as const });
     const { input } = itemOf(message);
     const early = reconcile(id, input, { find: none, laterMs: hour - minute });
-    await expect(early).rejects.toThrow(NotYet);
+    await expect(early).rejects.toThrow(RetryForADay);
     const [invoice] = await world.stored(shard, ids);
     expect(invoice).toMatchObject({ status: 'parked' });
     expect(invoice?.timeline.at(-1)).toMatchObject({ what: 'parked' });
@@ -179,7 +179,7 @@ describe('reconciliation', () => {
   test('the provider cannot say: the work item is retried', async () => {
     const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const silent = async () => ({ kind: 'unknown' as const, message: 'down' });
-    await expect(reconcile(id, itemOf(message).input, { find: silent })).rejects.toThrow(NotNow);
+    await expect(reconcile(id, itemOf(message).input, { find: silent })).rejects.toThrow(RetryLater);
   });
 
   test.each([
@@ -188,7 +188,7 @@ describe('reconciliation', () => {
       { kind: 'notCalled' },
       'its turn did not come in time, or payments are paused',
     ],
-    ['calls are held back', { kind: 'heldBack', message: 'held back', retryAfterMs: 1 }, 'held back'],
+    ['calls are blocked', { kind: 'blocked', message: 'blocked', retryAfterMs: 1 }, 'blocked'],
   ] as const)('%s: the work item is retried', async (_, answer, reason) => {
     const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const provider = {
@@ -202,7 +202,7 @@ describe('reconciliation', () => {
       }),
     };
     const outcome = reconcile(id, itemOf(message).input, { provider });
-    await expect(outcome).rejects.toThrow(NotNow);
+    await expect(outcome).rejects.toThrow(RetryLater);
     await expect(outcome).rejects.toThrow(reason);
   });
 

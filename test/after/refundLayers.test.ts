@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../packages/jobs/src/documents/documentStore.ts';
-import { NotNow } from '../../packages/jobs/src/workItems/nextTry.ts';
+import { RetryLater } from '../../packages/jobs/src/workItems/nextTry.ts';
 import { record } from '../../src/after/record.ts';
 import { refundStage, refusedRefund } from '../../src/after/refundStage.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
@@ -134,10 +134,10 @@ describe('the key of a refund', () => {
 
   test('is stored before the call, and the same goes out again', async () => {
     const { carryOut, sent, stored, time } = await aRefund();
-    await expect(carryOut()).rejects.toThrow(NotNow);
+    await expect(carryOut()).rejects.toThrow(RetryLater);
     expect((await stored())?.reversals?.refunds[0]?.key).toEqual({ number: 1, createdAt: requested.at });
     time.now += 22 * hour;
-    await expect(carryOut()).rejects.toThrow(NotNow);
+    await expect(carryOut()).rejects.toThrow(RetryLater);
     expect(new Set(sent.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
     expect((await stored())?.reversals?.refunds[0]?.key).toEqual({ number: 1, createdAt: requested.at });
   });
@@ -147,21 +147,21 @@ describe('the key of a refund', () => {
     const fault = (_: string, operations: readonly Operation[]) =>
       begins(operations) && left-- > 0 ? ('after' as const) : undefined;
     const { carryOut, sent, stored } = await aRefund({ fault });
-    await expect(carryOut()).rejects.toThrow(NotNow);
+    await expect(carryOut()).rejects.toThrow(RetryLater);
     expect(sent.map(({ idempotencyKey }) => idempotencyKey)).toEqual([expect.stringMatching(/-1$/)]);
     const invoice = await stored();
     expect(invoice?.reversals?.refunds[0]?.key?.number).toBe(1);
     expect(invoice?.timeline.filter(({ what }) => what === 'refund begins')).toHaveLength(1);
   });
 
-  test('that is too old waits until no call under it can be on its way, and makes way for the next', async () => {
+  test('that is too old waits until no call under it can be in flight, and makes way for the next', async () => {
     const { carryOut, sent, stored, time } = await aRefund();
-    await expect(carryOut()).rejects.toThrow(NotNow);
+    await expect(carryOut()).rejects.toThrow(RetryLater);
     time.now = start + 23 * hour + 1;
     await expect(carryOut()).rejects.toThrow('too old to be sent again');
     expect(sent).toHaveLength(1);
     time.now = start + 23.5 * hour;
-    await expect(carryOut()).rejects.toThrow(NotNow);
+    await expect(carryOut()).rejects.toThrow(RetryLater);
     expect(sent).toHaveLength(2);
     expect((await stored())?.reversals?.refunds[0]?.key?.number).toBe(2);
   });

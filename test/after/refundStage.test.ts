@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Payments, startPayments } from '../../local/stripe/index.ts';
-import { NotNow, NotYet } from '../../packages/jobs/src/workItems/nextTry.ts';
+import { RetryLater, RetryForADay } from '../../packages/jobs/src/workItems/nextTry.ts';
 import { workItemSchema } from '../../packages/jobs/src/workItems/workItem.ts';
 import { systemClock } from '../../packages/leases/src/clock.ts';
 import type { AfterParts } from '../../src/after/record.ts';
@@ -212,7 +212,7 @@ describe('a refund', () => {
       const one = await aPaidInvoice();
       const refundId = await one.request('k');
       await one.fault(fault);
-      await expect(one.carryOut(refundId)).rejects.toThrow(NotNow);
+      await expect(one.carryOut(refundId)).rejects.toThrow(RetryLater);
       expect(await one.carryOut(refundId)).toMatchObject({ result: 'succeeded', found: true });
       expect(await one.ledger()).toHaveLength(1);
       expect(await one.items('notify')).toHaveLength(1);
@@ -225,7 +225,7 @@ describe('a refund', () => {
       const one = await aPaidInvoice();
       const refundId = await one.request('k');
       await one.fault(fault);
-      await expect(one.carryOut(refundId)).rejects.toThrow(NotNow);
+      await expect(one.carryOut(refundId)).rejects.toThrow(RetryLater);
       expect(await one.reversals()).toMatchObject({ refunds: [{ status: 'requested', key: { number: 1 } }] });
       await one.carryOut(refundId);
       expect(await one.ledger()).toMatchObject([{ idempotencyKey: `refund-${refundId}-1` }]);
@@ -236,7 +236,7 @@ describe('a refund', () => {
     const one = await aPaidInvoice();
     const refundId = await one.request('k');
     await one.fault('500');
-    await expect(one.carryOut(refundId)).rejects.toThrow(NotNow);
+    await expect(one.carryOut(refundId)).rejects.toThrow(RetryLater);
     await one.later(23 * 60 * minute + minute);
     await expect(one.carryOut(refundId)).rejects.toThrow('too old to be sent again, and too young');
     expect(await one.ledger()).toEqual([]);
@@ -249,7 +249,7 @@ describe('a refund', () => {
     const one = await aPaidInvoice();
     const refundId = await one.request('k');
     await one.fault('500-after');
-    await expect(one.carryOut(refundId)).rejects.toThrow(NotNow);
+    await expect(one.carryOut(refundId)).rejects.toThrow(RetryLater);
     await one.later(3 * day);
     expect(await one.carryOut(refundId)).toMatchObject({ result: 'succeeded', found: true });
     expect(await one.ledger()).toHaveLength(1);
@@ -337,7 +337,7 @@ describe('a refund', () => {
     const one = await aPaidInvoice();
     const refundId = await one.request('k', 300);
     await one.fault('timeout-after');
-    await expect(one.carryOut(refundId)).rejects.toThrow(NotNow);
+    await expect(one.carryOut(refundId)).rejects.toThrow(RetryLater);
     await one.track();
     expect(await one.reversals()).toMatchObject({
       refunds: [{ id: refundId, status: 'succeeded' }],
@@ -372,7 +372,7 @@ describe('a refund', () => {
 
   test('that a stale read does not show is not taken for done', async () => {
     const one = await aPaidInvoice();
-    await expect(one.carryOut('rf_none')).rejects.toThrow(NotYet);
+    await expect(one.carryOut('rf_none')).rejects.toThrow(RetryForADay);
     expect(await one.ledger()).toEqual([]);
   });
 
@@ -410,10 +410,10 @@ describe('a refund', () => {
 describe('when the provider cannot say', () => {
   const never = () => Promise.reject(new Error('no such call is made'));
   const answers = {
-    'its turn does not come': [{ kind: 'notCalled' }, 'NotNow'],
-    'calls are held back': [{ kind: 'heldBack', message: 'held back', retryAfterMs: 1 }, 'NotNow'],
-    'there is no answer': [{ kind: 'unknown', message: 'down' }, 'NotNow'],
-    'the payment is not there, so for a day': [{ kind: 'notFound' }, 'NotYet'],
+    'its turn does not come': [{ kind: 'notCalled' }, 'RetryLater'],
+    'calls are blocked': [{ kind: 'blocked', message: 'blocked', retryAfterMs: 1 }, 'RetryLater'],
+    'there is no answer': [{ kind: 'unknown', message: 'down' }, 'RetryLater'],
+    'the payment is not there, so for a day': [{ kind: 'notFound' }, 'RetryForADay'],
   } as const;
 
   test.each(Object.entries(answers))(

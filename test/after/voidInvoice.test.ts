@@ -45,7 +45,7 @@ describe('an invoice that was never charged', () => {
     expect(await stored()).not.toHaveProperty('declinedAt');
   });
 
-  test('parked: only once no call can be under way any more', async () => {
+  test('parked: only once no call can be in flight any more', async () => {
     const { id, stored } = await corrected.parked();
     const until = new Date(app.clock.now() + callsOverMs).toISOString();
     expect(await corrected.void(id)).toEqual({ kind: 'wait', until });
@@ -56,7 +56,7 @@ describe('an invoice that was never charged', () => {
     expect(invoice).not.toHaveProperty('payment.unknownSince');
   });
 
-  test('parked: a call that was on its way is found, although the search lags', async () => {
+  test('parked: a call that was in flight is found, although the search lags', async () => {
     const { id, lateCall, stored, charges, ordered } = await corrected.parked();
     expect(await corrected.void(id)).toMatchObject({ kind: 'wait' });
     await app.clock.advance(callsOverMs);

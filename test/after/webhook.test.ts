@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { NotNow, NotYet } from '../../packages/jobs/src/workItems/nextTry.ts';
+import { RetryLater, RetryForADay } from '../../packages/jobs/src/workItems/nextTry.ts';
 import { systemClock } from '../../packages/leases/src/clock.ts';
 import { webhookStage } from '../../src/after/webhook.ts';
 
@@ -84,7 +84,7 @@ test.each([400, 409, 410, 413, 415, 422])(
   'an answer of %i refuses this notification: it is sent again for a day',
   async (status) => {
     answer = { status, headers: {} };
-    await expect(notify()).rejects.toThrow(NotYet);
+    await expect(notify()).rejects.toThrow(RetryForADay);
   },
 );
 
@@ -92,7 +92,7 @@ test.each([401, 403, 404, 408, 429, 500, 503])(
   'an answer of %i would meet any notification: the webhook is told again for as long as it takes',
   async (status) => {
     answer = { status, headers: {} };
-    await expect(notify()).rejects.toThrow(NotNow);
+    await expect(notify()).rejects.toThrow(RetryLater);
   },
 );
 
@@ -102,7 +102,7 @@ test('an unreachable receiver is a failure that says why', async () => {
   const failure = await stage
     .run(input, { resourceId: 'inv-1', assertHeld() {}, signal })
     .catch((error: unknown) => error);
-  expect(failure).toBeInstanceOf(NotNow);
+  expect(failure).toBeInstanceOf(RetryLater);
   expect((failure as Error).message).toMatch(/cannot be reached: .*(ECONNREFUSED|bad port)/);
 });
 

@@ -353,7 +353,7 @@ describe.skipIf(!hasBrowser())('the dashboard, typed into', { timeout: 90_000 },
         .toMatch(/Rejected\s*2\s*Stored\s*597\s*Known already\s*0$/);
       await page.getByRole('row', { name: /^552 INV-FILE-551 amount/ }).waitFor();
       await expect
-        .poll(() => page.getByRole('table').textContent(), { timeout: 20_000 })
+        .poll(() => page.getByRole('table', { name: 'Rejected rows' }).textContent(), { timeout: 20_000 })
         .toContain('row 560');
       const [saved] = await Promise.all([page.waitForEvent('download'), press('Rejected rows as a file')]);
       const refused = readFileSync(await saved.path(), 'utf8');

@@ -5,7 +5,7 @@ import type { LocalCloud } from '../support/localCloud.ts';
 /** Milliseconds within which the first call of a trial begins, on a busy machine too. */
 const withinMs = 30_000;
 
-/** Resolves once calls of a batch are under way, and in any case after half a minute. */
+/** Resolves once calls of a batch are in flight, and in any case after half a minute. */
 export async function callsHaveBegun({ cosmosClient }: LocalCloud): Promise<void> {
   const container = cosmosClient.database(databaseName).container(containers.invoices.name);
   const deadline = performance.now() + withinMs;

@@ -22,7 +22,7 @@ test.each(['SELECT VALUE COUNT(1) FROM c WHERE c.status = "parked"', 'SELECT VAL
   },
 );
 
-test('a query over all partitions has one name, on its way to each range too', () => {
+test('a query over all partitions has one name, also as it goes to each range', () => {
   const query =
     'SELECT * FROM c WHERE c.nextAttemptAt <= @now ORDER BY c.nextAttemptAt OFFSET 0 LIMIT @limit';
   const name = 'Cosmos: query invoices (undispatched)';

@@ -37,7 +37,7 @@ export async function startHttpTap(options: HttpTapOptions): Promise<HttpTap> {
   const target = new URL(options.target);
   const agent = new Agent({ keepAlive: true });
   const sockets = new Set<Socket>();
-  const underWay = new Set<Promise<unknown>>();
+  const inFlight = new Set<Promise<unknown>>();
   let dead = false;
 
   const server = createServer((incoming, response) => {
@@ -46,8 +46,8 @@ export async function startHttpTap(options: HttpTapOptions): Promise<HttpTap> {
         (reply) => (reply === undefined ? incoming.socket.destroy() : send(reply)),
         () => incoming.socket.destroy(),
       )
-      .finally(() => underWay.delete(answered));
-    underWay.add(answered);
+      .finally(() => inFlight.delete(answered));
+    inFlight.add(answered);
     function send({ status, headers, body }: HttpAnswer): void {
       response.writeHead(status, headers).end(body);
     }
@@ -90,7 +90,7 @@ export async function startHttpTap(options: HttpTapOptions): Promise<HttpTap> {
   }
 
   async function idle(): Promise<void> {
-    await Promise.all(underWay);
+    await Promise.all(inFlight);
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -92,7 +92,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    // The message comes again while its calls are under way: they are made again, in small parts, each under a new start.
+    // The message comes again while its calls are in flight: they are made again, in small parts, each under a new start.
     name: 'called-again',
     invoices: 3,
     hosts: 1,
@@ -109,7 +109,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    // The host is stopped while its calls wait for their turns: it gives back those that have not begun, and another host
+    // The host is stopped while its calls wait for their turns: it returns those that have not begun, and another host
     // pays them.
     name: 'give-back',
     invoices: 16,

@@ -19,7 +19,7 @@ const appDir = fileURLToPath(new URL('../../', import.meta.url));
 export interface TappedHost extends AsyncDisposable {
   process: HostProcess;
   /**
-   * Makes the work items visible that the dead host holds, those of a read that was under way at its death included. Resolves to
+   * Makes the work items visible that the dead host holds, those of a read that was in flight at its death included. Resolves to
    * their number.
    */
   giveBack(): Promise<number>;

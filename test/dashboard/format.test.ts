@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { formatAmount } from '../../src/invoice/money.ts';
 import { amountText, counted, sumsText } from '../../ui/src/format/amountText.ts';
 import { fileText, tellingWords } from '../../ui/src/format/fileText.ts';
+import { idIn, refusedFile } from '../../ui/src/format/refusedFile.ts';
 import { duration, relativeTime } from '../../ui/src/format/relativeTime.ts';
 import { type SplitFile, splitFile } from '../../ui/src/format/splitFile.ts';
 import { nextPollMs } from '../../ui/src/hooks/nextPoll.ts';
@@ -126,9 +127,10 @@ describe('a file to import', () => {
 
   test('of refused rows has the columns of the original, and can be mended and imported again', () => {
     const rows = ['a,cus,1.999,EUR,2026-01-01T00:00:00Z,,"x, y"\n', 'b,cus,2,EUR,2026-01-01T00:00:00Z,,z\n'];
-    const refused = splitFile(header + rows.join(''), 9, now).withErrors([
-      { number: 2, error: 'amount: "1.999"' },
-    ]);
+    const file = splitFile(header + rows.join(''), 9, now);
+    const row = ['a', 'cus', '1.999', 'EUR', '2026-01-01T00:00:00Z', '', 'x, y'];
+    const refused = refusedFile(file, [{ index: 2, field: 'amount', error: '"1.999"', row }]);
+    expect(idIn(file, { row })).toBe('a');
     expect(refused).toBe(
       `\uFEFF${header.trim()},error\r\na,cus,1.999,EUR,2026-01-01T00:00:00Z,,"x, y","amount: ""1.999"""\r\n`,
     );

@@ -18,7 +18,7 @@ test('every call has one row, with what it asks for, its answer and its refusals
   expect(named.toSorted()).toEqual(declared.toSorted());
   expect(page).toContain(
     '| `POST ops/invoices/{id}/refund` `{amountMinor?, reason}`, with `Idempotency-Key` ' +
-      '| Orders a refund of a paid invoice, of all that is left if no amount is given ' +
+      '| Orders a refund of a paid invoice, of all that was not refunded if no amount is given ' +
       '| 202 `{refundId, status, amountMinor}` | 404, 409 |',
   );
 });

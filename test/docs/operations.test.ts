@@ -48,7 +48,7 @@ const states: Record<string, readonly string[]> = {
   'Messages of the outbox': outboxStatuses,
   'Work items: receipts, notifications, look-ups, refunds': [
     'done',
-    'postponed',
+    'retried',
     ...poisonSchema.shape.status.options,
   ],
   Runs: runStatuses,

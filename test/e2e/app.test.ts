@@ -258,7 +258,7 @@ describe('a manual run', { timeout: running === undefined ? 90_000 : 300_000 }, 
     const ledger = z.array(z.object({ invoiceId: z.string() })).parse(await (await fetch(charges)).json());
     expect(ledger.filter(({ invoiceId }) => invoiceId === unique('run-1'))).toHaveLength(1);
     expect(ledger.filter(({ invoiceId }) => invoiceId === unique('run-2'))).toHaveLength(0);
-    // Invoices of the tests before may still be under way.
+    // Invoices of the tests before may still be in flight.
     const figures = z.object({ invoices: z.object({ claimed: z.number() }) });
     const summary = await until(
       () => get('summary'),

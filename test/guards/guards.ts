@@ -21,7 +21,7 @@ function storedSeenAs(seen: string): string {
 }
 
 const claimTests = 'test/claiming/claimBatch.test.ts';
-const figureTests = 'test/invoice/figures/exact.test.ts';
+const counterTests = 'test/invoice/counters/exact.test.ts';
 const modelTests = 'test/model/payments.test.ts';
 const storeTests = 'test/invoice/store/memory.test.ts';
 const payTests = 'test/paying/payBatch.test.ts';
@@ -42,14 +42,14 @@ export const guards: readonly Guard[] = [
     name: 'counts in the transaction of what they count',
     of: 'counterKeeper.moving',
     body: 'void documents.transact(shard, original(shard, changes)); return [];',
-    tests: figureTests,
+    tests: counterTests,
     caughtBy: 'after anything, in any order, with any answers lost',
   },
   {
     name: 'horizon condition of the counts',
-    of: 'figureMoves',
+    of: 'counterPatches',
     body: 'return original(...arguments).map(({ where: _, ...patch }) => patch);',
-    tests: figureTests,
+    tests: counterTests,
     caughtBy: 'after anything, in any order, with any answers lost',
   },
   {
@@ -162,7 +162,7 @@ export const guards: readonly Guard[] = [
     caughtBy: 'a message that has waited is as late as the renewal of its lock says',
   },
   {
-    name: 'age of a key where the clock of who claims is ahead: the time of the message',
+    name: 'age of a key where the clock of who claims is fast: the time of the message',
     of: 'datedByMessage',
     body: 'return batch;',
     tests: 'test/paying/paymentBatch.test.ts',
@@ -193,9 +193,9 @@ export const guards: readonly Guard[] = [
   {
     name: 'what a key stands for, kept when it starts over',
     of: 'keyStartedOver',
-    body: 'return unusedKey(payment);',
+    body: 'const { keyCreatedAt: _, paramsHash: __, method: ___, ...state } = known(payment);\n  return state;',
     tests: 'test/paying/decideSettlement.test.ts',
-    caughtBy: 'a key that starts over after two look-ups stands for the same charge',
+    caughtBy: 'a key that starts over stands for the same charge, by the same method',
   },
   {
     name: 'age of a key, kept when it is claimed again',
@@ -303,11 +303,11 @@ export const guards: readonly Guard[] = [
     caughtBy: 'a payment in progress that was parked',
   },
   {
-    name: 'a wait until no call can be on its way',
+    name: 'a wait until no call can be in flight',
     of: 'onceCallsAreOver',
     body: 'return original(view, { askedAt: Number.POSITIVE_INFINITY, callsOverAt });',
     tests: notChargedTests,
-    caughtBy: 'a call that was still on its way',
+    caughtBy: 'a call that was still in flight',
   },
   {
     name: 'a retry known by its own name after a lost answer',
@@ -379,7 +379,7 @@ export const guards: readonly Guard[] = [
     of: 'parseBatch',
     body: 'const { version: _, ...rest } = message as PaymentBatch; return original(rest);',
     tests: 'test/paying/executePayments.test.ts',
-    caughtBy: 'a message from a newer release is postponed unchanged',
+    caughtBy: 'a message from a newer release is sent again unchanged',
   },
   {
     name: 'fields of a newer release, kept with the payment',
@@ -669,13 +669,13 @@ export const guards: readonly Guard[] = [
     caughtBy: 'refunded in full: voided; in part: recorded as paid, with its refund',
   },
   {
-    name: 'an event for a claimed invoice is put off',
+    name: 'an event for a claimed invoice is retried',
     of: 'decideHint',
     body: `
       if (hint === 'reversed') return 'retrieve';
       return status === 'claimed' || payment.id === paymentId ? 'nothing' : 'retrieve';`,
     tests: 'test/after/paymentsOfOthers.test.ts',
-    caughtBy: 'an event that comes while the invoice is claimed is put off, not dropped',
+    caughtBy: 'an event that comes while the invoice is claimed is retried, not dropped',
   },
   {
     name: 'a second payment is recorded',
@@ -774,7 +774,7 @@ export const guards: readonly Guard[] = [
     of: 'decideKey',
     body: "return key === undefined ? { kind: 'store', number: 1 } : { kind: 'send', number: key.number };",
     tests: 'test/after/refundLayers.test.ts',
-    caughtBy: 'that is too old waits until no call under it can be on its way, and makes way for the next',
+    caughtBy: 'that is too old waits until no call under it can be in flight, and makes way for the next',
   },
   {
     name: 'the id of a refund, the same for the same request',

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkCsvInvoice, checkJsonInvoice } from '../../src/importing/checkInvoice.ts';
+import { checkJsonInvoice } from '../../src/importing/checkInvoice.ts';
+import { checkCsvInvoice } from '../../src/importing/csvRows.ts';
 
 const good = {
   id: 'inv-1',

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { newWriteId, systemId } from '../../packages/jobs/src/documents/storedDocuments.ts';
-import { checkCsvInvoice, checkJsonInvoice } from '../../src/importing/checkInvoice.ts';
-import { dayId, standingId } from '../../src/invoice/figures/counters.ts';
+import { checkJsonInvoice } from '../../src/importing/checkInvoice.ts';
+import { checkCsvInvoice } from '../../src/importing/csvRows.ts';
+import { dayId, standingId } from '../../src/invoice/counters/counters.ts';
 
 const row = { customerId: 'cus_1', currency: 'EUR', dueAt: '2026-02-01T00:00:00Z' };
 const isTaken = (id: string) => [

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { groupRecordSchema } from '../../packages/jobs/src/runs/runRecord.ts';
-import { functionTimeoutMs } from '../../packages/jobs/src/stopping.ts';
+import { functionTimeoutMs } from '../../packages/jobs/src/timeBudget.ts';
 import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
 import { metric, metricPrefix } from '../../src/platform/appMetrics.ts';
 import { alertRules } from '../support/alertRules.ts';

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -8,8 +8,8 @@ import { describeWith, findProgram } from '../support/servers/findProgram.ts';
 import { root } from './sources.ts';
 
 /*
- * Every block of docs/deploy.md, and those of docs/operations.md, run here by bash with stand-ins for the programs that reach out. A variable that nothing has set
- * ends the block, and JSON that a program is given has to be JSON.
+ * Runs every block of docs/deploy.md, those of docs/operations.md and the scripts that they call (infra/setup) with stand-ins for
+ * the programs that reach out. A variable that nothing has set ends the block, and JSON that a program is given has to be JSON.
  */
 
 const page = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
@@ -72,6 +72,7 @@ async function runBlock(text: string, given: readonly string[]) {
       writeFileSync(join(bin, name), `${lines.join('\n')}\n`);
       chmodSync(join(bin, name), 0o755);
     }
+    cpSync(join(root, 'infra/setup'), join(folder, 'infra/setup'), { recursive: true });
     for (const file of ['key.txt', 'secret.json', 'payonce.zip']) writeFileSync(join(folder, file), '{}');
     const { status, stderr } = spawnSync('bash', ['--norc', '-eu', '-o', 'pipefail', '-c', text], {
       cwd: folder,

@@ -87,7 +87,7 @@ test('refund-overdue fires for a day after the last check of a refund that is no
 });
 
 test('work-items-wait fires for a single item that has been waiting for five minutes, and says for what', () => {
-  const waits = { stage: 'notify', error: 'NotNow' };
+  const waits = { stage: 'notify', error: 'RetryLater' };
   const waited = (ms: number) => [report(metric.workItemWaitedMs, ms, waits, 14 * minute)];
   expect(fires('work-items-wait', waited(4 * minute))).toBe(false);
   expect(firing(rules, waited(6 * minute), now).get('work-items-wait')).toEqual([

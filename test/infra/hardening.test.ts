@@ -89,13 +89,19 @@ test('a budget tells before it is spent, and by its forecast', () => {
 });
 
 describe('the identity of the pipeline', () => {
-  const setup = docs.split('### From GitHub')[1]?.split('What-if on pull requests')[0] ?? '';
+  const read = (name: string) => readFileSync(join(root, 'infra/setup', name), 'utf8');
+  const subscription = read('subscription.sh');
+  const setup = read('deploy-identity.sh');
   const [, listed = ''] = /^ROLES="([^"]+)"/m.exec(setup) ?? [];
   const condition = (/--condition "([^"]+)"/.exec(setup)?.[1] ?? '').replaceAll('$ROLES', listed);
-  const definitions = [...setup.matchAll(/az role definition create --role-definition '([^']*)'/g)].map(
-    ([, definition = '']) =>
-      z.object({ Name: z.string(), Actions: z.array(z.string()) }).parse(JSON.parse(definition)),
-  );
+  /** Those that the script of the subscription creates: `for ROLE in deployments locks; do`. */
+  const definitions = (/^for ROLE in (.*); do$/m.exec(subscription)?.[1] ?? '')
+    .split(' ')
+    .map((name) =>
+      z
+        .object({ Name: z.string(), AssignableScopes: z.tuple([z.string()]), Actions: z.array(z.string()) })
+        .parse(JSON.parse(read(`role-${name}.json`))),
+    );
   const guid = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
 
   test('is no owner', () => {
@@ -104,9 +110,9 @@ describe('the identity of the pipeline', () => {
   });
 
   test('can do nothing outside its resource group but start deployments', () => {
-    const scopes = [...setup.matchAll(/^assign --role ("[^"]+"|\S+) --scope (\S+)/gm)];
+    const scopes = [...setup.matchAll(/^assign --role ("[^"]+"|\S+) --scope "(\S+)"/gm)];
     expect(scopes.map(([, role, scope]) => `${role} ${scope}`)).toEqual([
-      '"payonce deployments" /subscriptions/SUBSCRIPTION',
+      '"payonce deployments" /subscriptions/$SUBSCRIPTION',
       'Contributor $GROUP',
       '"payonce locks" $GROUP',
       '"Role Based Access Control Administrator" $GROUP',
@@ -120,7 +126,7 @@ describe('the identity of the pipeline', () => {
   });
 
   test('does not have to register what the template uses', () => {
-    const [, named = ''] = /^for NAMESPACE in (.*); do$/m.exec(setup) ?? [];
+    const [, named = ''] = /^for NAMESPACE in (.*); do$/m.exec(subscription) ?? [];
     const used = bicepPaths()
       .flatMap((path) => [...readInfra(path).root.text.matchAll(/'Microsoft\.(\w+)\/[\w/]+@/g)])
       .map(([, namespace = '']) => namespace)

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { blobName } from '../../packages/leases/src/blobLockStore.ts';
 import { jobLockKey, workItemLockKey, workItemLockPrefix } from '../../packages/leases/src/index.ts';
 import { type CallId, callIds } from '../../src/ops/calls.ts';
-import { messageLockMs } from '../../src/paying/executePayments.ts';
+import { messageLockMs } from '../../src/paying/messageLock.ts';
 import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
 import {
   type ContainerDefinition,

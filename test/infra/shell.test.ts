@@ -25,9 +25,11 @@ const steps = readdirSync(join(root, '.github/workflows')).flatMap((file) =>
     ),
   ),
 );
-const programs = readdirSync(join(root, '.ci'), { withFileTypes: true })
-  .filter((entry) => entry.isFile())
-  .map(({ name }) => ({ where: `.ci/${name}`, script: read(`.ci/${name}`) }));
+const programs = ['.ci', 'infra/setup'].flatMap((folder) =>
+  readdirSync(join(root, folder), { withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.json'))
+    .map(({ name }) => ({ where: `${folder}/${name}`, script: read(`${folder}/${name}`) })),
+);
 /** The blocks of two pages that are shell, those for PowerShell and other formats left out. */
 const blocks = ['docs/deploy.md', 'docs/operations.md']
   .flatMap((path) => [...read(path).matchAll(/^```\n([\s\S]*?)^```$/gm)])
@@ -43,7 +45,8 @@ describeWith({ shellcheck }, 'shellcheck finds nothing in', () => {
   test('the scripts that there are', () => {
     expect(steps.length).toBeGreaterThan(20);
     expect(blocks.length).toBeGreaterThan(10);
-    expect(programs.map(({ where }) => where)).toContain('.ci/run');
+    const names = programs.map(({ where }) => where);
+    for (const name of ['.ci/run', 'infra/setup/deploy-identity.sh']) expect(names).toContain(name);
   });
 
   test.each([...steps, ...programs, ...blocks])('$where', ({ script }) => {

@@ -53,9 +53,9 @@ describe('the sign-in for ops', () => {
     expect(required('')).toMatchObject({ OPS_SIGN_IN: '' });
   });
 
-  test('names the Azure CLI by default, which docs/deploy.md uses', () => {
+  test('names the Azure CLI by default, which the setup of the sign-in admits', () => {
     expect(readInfra('main.bicep').params.get('opsAllowedApplications')?.value?.text).toBe(`['${cli}']`);
-    expect(readFileSync(join(root, 'docs/deploy.md'), 'utf8')).toContain(cli);
+    expect(readFileSync(join(root, 'infra/setup/ops-sign-in.sh'), 'utf8')).toContain(cli);
   });
 
   test.each(['', '11111111-2222-3333-4444-555555555555'])(

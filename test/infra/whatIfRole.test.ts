@@ -5,10 +5,6 @@ import { z } from 'zod';
 import { bicepPaths, readInfra } from './bicep/readBicep.ts';
 import { root } from './sources.ts';
 
-const [, definition = ''] =
-  /az role definition create --role-definition '(\{\s*"Name": "payonce what-if"[^']*)'/.exec(
-    readFileSync(join(root, 'docs/deploy.md'), 'utf8'),
-  ) ?? [];
 const role = z
   .strictObject({
     Name: z.string(),
@@ -16,7 +12,7 @@ const role = z
     Actions: z.array(z.string()),
     NotActions: z.array(z.string()),
   })
-  .parse(JSON.parse(definition));
+  .parse(JSON.parse(readFileSync(join(root, 'infra/setup/role-what-if.json'), 'utf8')));
 
 /** True if a pattern matches an action; `*` matches any text. Azure ignores case. */
 function fits(pattern: string, action: string): boolean {

@@ -162,7 +162,7 @@ beforeAll(async () => {
   stack.use(library);
   cloud = stack.use(started);
   const azure = ['cosmos', 'service-bus', 'storage-blob', 'storage-queue'].map((name) => `@azure/${name}`);
-  project = stack.use(emptyProject(library, [...azure, 'zod', 'redis', 'pg', 'mysql2']));
+  project = stack.use(emptyProject(library, [...azure, 'zod', '@redis/client', 'pg', 'mysql2']));
 }, 120_000);
 afterAll(() => stack.disposeAsync());
 

@@ -30,7 +30,7 @@ beforeAll(async () => {
   library = stack.use(await packLibrary());
   installed = stack.use(projectIn(mkdtempSync(join(tmpdir(), 'payonce-installed-'))));
   writeFileSync(join(installed.folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  npmInstall(installed.folder, ...library.tarballs, 'redis');
+  npmInstall(installed.folder, ...library.tarballs, '@redis/client');
 }, 120_000);
 afterAll(() => stack.disposeAsync());
 
@@ -65,6 +65,15 @@ describe.each(packageNames)('the tarball of %s', (name) => {
     expect(outside).toEqual(['LICENSE', 'README.md', ...pages, 'package.json'].toSorted());
   });
 
+  test('holds no syntax that Node 22 cannot read', () => {
+    const folder = library.folderOf(name);
+    const code = filesUnder(folder).filter((file) => file.endsWith('.js'));
+    expect(code.filter((file) => /\busing \w+ =/.test(readFileSync(join(folder, file), 'utf8')))).toEqual([]);
+    expect(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))).toMatchObject({
+      engines: { node: '>=22.12' },
+    });
+  });
+
   test('makes every client optional', () => {
     const { peerDependencies, peerDependenciesMeta } = manifestOf(name);
     expect(Object.keys(peerDependenciesMeta)).toEqual(Object.keys(peerDependencies));
@@ -85,7 +94,7 @@ describe('an install', () => {
     readdirSync(join(folder, 'node_modules')).filter((one) => !one.startsWith('.'));
 
   test('brings two packages and what these need: of clients, only the one that was asked for is there', () => {
-    const names = ['@payonce', '@redis', 'p-limit', 'redis', 'yocto-queue', 'zod'];
+    const names = ['@payonce', '@redis', 'p-limit', 'yocto-queue', 'zod'];
     expect(packagesIn(installed.folder)).toEqual(names);
   });
 
@@ -95,6 +104,26 @@ describe('an install', () => {
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
     npmInstall(folder, ...library.tarballs.filter((one) => one.includes('payonce-leases-')));
     expect(packagesIn(folder)).toEqual(['@payonce']);
+  });
+
+  test('loads for Redis no more than 60 modules, neither its client nor zod before the first request', async () => {
+    const code = `
+      import { registerHooks } from 'node:module';
+      const loaded = [];
+      registerHooks({
+        load(url, context, next) {
+          if (!url.startsWith('node:')) loaded.push(url);
+          return next(url, context);
+        },
+      });
+      await import('@payonce/lock-stores/redis');
+      console.log(JSON.stringify(loaded));
+    `;
+    installed.write(new Map([['modules.mjs', code]]));
+    const loaded = z.array(z.string()).parse(JSON.parse(await installed.run('modules.mjs')));
+    expect(loaded.length).toBeGreaterThan(10);
+    expect(loaded.length).toBeLessThanOrEqual(60);
+    expect(loaded.filter((url) => !url.includes('@payonce/'))).toEqual([]);
   });
 });
 

@@ -6,9 +6,11 @@ interface PageQuery {
   pageSize: number;
 }
 
+const begun = { created: 0, duplicates: 0, rejected: 0, sums: {}, status: 'running' as const };
+
 /** Records of imports in memory. A continuation is the place where the next page begins. */
 export function memoryImportRecords(now: () => number): ImportRecords {
-  const imports = new Map<string, { view: ImportView; rejections: Rejection[] }>();
+  const imports = new Map<string, { view: ImportView; rejections: Rejection[]; parts: number }>();
   const at = () => new Date(now()).toISOString();
 
   function pageOf<T>(all: readonly T[], { continuation = '0', pageSize }: PageQuery) {
@@ -21,15 +23,47 @@ export function memoryImportRecords(now: () => number): ImportRecords {
   return {
     begin(by) {
       const importId = `import-${imports.size}`;
-      const begun = { created: 0, duplicates: 0, rejected: 0, status: 'running' as const };
       const view: ImportView = { ...begun, importId, by, startedAt: at(), updatedAt: at() };
-      const record = { view, rejections: [] as Rejection[] };
+      const record = { view, rejections: [] as Rejection[], parts: 0 };
       imports.set(importId, record);
       return {
         importId,
         async write(progress, more) {
           record.rejections.push(...more);
           record.view = { ...record.view, ...progress, updatedAt: at() };
+        },
+      };
+    },
+    async beginFile(by, file) {
+      const importId = `import-${imports.size}`;
+      const view: ImportView = { ...begun, importId, by, file, startedAt: at(), updatedAt: at() };
+      imports.set(importId, { view, rejections: [], parts: 0 });
+      return importId;
+    },
+    async part(importId, part) {
+      const found = imports.get(importId);
+      const { file } = found?.view ?? {};
+      if (found === undefined || file === undefined) return undefined;
+      if (part !== found.parts) return part < found.parts ? 'repeated' : 'notNext';
+      const before = found.view;
+      return {
+        importId,
+        async write({ status, ...progress }, more) {
+          found.rejections.push(...more);
+          if (status === 'running') return;
+          const counts = {
+            created: before.created + progress.created,
+            duplicates: before.duplicates + progress.duplicates,
+            rejected: before.rejected + progress.rejected,
+          };
+          const isWhole = counts.created + counts.duplicates + counts.rejected >= file.rows;
+          const reached = isWhole ? ('completed' as const) : ('running' as const);
+          const sums: Record<string, number> = { ...before.sums };
+          for (const [currency, sum] of Object.entries(progress.sums))
+            sums[currency] = (sums[currency] ?? 0) + sum;
+          const seen = status === 'stopped' ? status : reached;
+          found.view = { ...before, ...counts, sums, status: seen, updatedAt: at() };
+          found.parts++;
         },
       };
     },

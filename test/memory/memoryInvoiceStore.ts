@@ -1,14 +1,18 @@
+import { z } from 'zod';
+import { continuationAt, placeOf } from '../../packages/jobs/src/documents/pages.ts';
 import {
   type OnUnreadable,
   readableDocument,
   readableDocuments,
 } from '../../packages/jobs/src/documents/storedDocuments.ts';
 import type { Clock } from '../../packages/leases/src/clock.ts';
-import { counterKeeper } from '../../src/invoice/figures/counters.ts';
-import { invoiceFigures } from '../../src/invoice/figures/invoiceFigures.ts';
+import { counterKeeper } from '../../src/invoice/counters/counters.ts';
+import { invoiceCounters } from '../../src/invoice/counters/invoiceCounters.ts';
 import { invoiceSchema, isInvoice } from '../../src/invoice/invoice.ts';
+import { type TermKind, termOf, wordsOf } from '../../src/invoice/searchTerms.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { pageByShard } from '../../src/invoice/store/cosmosInvoiceReads.ts';
+import { amountsOf, mostFound, totalsOf } from '../../src/invoice/store/cosmosSearch.ts';
 import {
   type InvoiceFilter,
   type InvoiceStore,
@@ -16,8 +20,8 @@ import {
   retryWithinMs,
 } from '../../src/invoice/store/invoiceStore.ts';
 import { addInvoices, invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
+import { memoryCounterReads } from './memoryCounterReads.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
-import { memoryFigureReads } from './memoryFigureReads.ts';
 
 const ofInvoices = { type: 'invoice' };
 
@@ -26,13 +30,14 @@ export function memoryInvoiceStore(
   documents: MemoryDocuments,
   { clock, shards, onUnreadable }: { clock: Clock; shards: number; onUnreadable?: OnUnreadable },
 ): InvoiceStore {
-  const reads = memoryFigureReads(documents);
-  const figures = counterKeeper({ documents, clock });
-  const parts = { documents, clock, shards, figures };
+  const reads = memoryCounterReads(documents);
+  const counters = counterKeeper({ documents, clock });
+  const iso = () => new Date(clock.now()).toISOString();
+  const parts = { documents, clock, shards, counters };
 
   return {
     ...invoiceWrites(parts),
-    ...invoiceFigures({ ...parts, reads, onUnreadable }),
+    ...invoiceCounters({ ...parts, reads, onUnreadable }),
     add: addInvoices(parts),
 
     // Each page is a query of its own, as in Cosmos: it sees what was written while the page before was worked on.
@@ -59,13 +64,67 @@ export function memoryInvoiceStore(
       const page = { shards, pageSize, ...(continuation === undefined ? {} : { continuation }) };
       const { items, ...rest } = await pageByShard(page, async ({ shard, behind, limit }) => {
         const found = await documents.query(
-          (document) => (behind === undefined || document.id > behind) && matches(document, filter),
+          (document) => (behind === undefined || document.id > behind) && matches(document, filter, iso()),
           shard,
           ofInvoices,
         );
         return found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
       });
       return { items: readableDocuments(items, invoiceSchema, 'invoice'), ...rest };
+    },
+
+    async listByDue({ order, dueAfter, dueBefore, pageSize, continuation }) {
+      const from = continuation === undefined ? 0 : placeOf(z.int(), continuation);
+      const found = await documents.query(
+        (one) => {
+          const dueAt = textIn(one, 'dueAt');
+          return dueAt >= (dueAfter ?? '') && (dueBefore === undefined || dueAt < dueBefore);
+        },
+        undefined,
+        ofInvoices,
+      );
+      const sorted = found.toSorted((a, b) => (textIn(a, 'dueAt') < textIn(b, 'dueAt') ? -1 : 1));
+      if (order === 'DESC') sorted.reverse();
+      const items = readableDocuments(sorted.slice(from, from + pageSize), invoiceSchema, 'invoice');
+      return from + pageSize < found.length
+        ? { items, continuation: continuationAt(from + pageSize) }
+        : { items };
+    },
+
+    async totals(filter, most) {
+      const found = await documents.query((one) => matches(one, filter, iso()), undefined, ofInvoices);
+      return { ...totalsOf(readableDocuments(found, invoiceSchema, 'invoice'), most), charge: 0 };
+    },
+
+    async search(text) {
+      const all = await documents.query(() => true, undefined, ofInvoices);
+      const has = ({ terms }: StoredDocument, kind: TermKind, beginning: string) =>
+        Array.isArray(terms) && terms.some((term) => String(term).startsWith(termOf(kind, beginning)));
+      const words = wordsOf(text);
+      const amounts = amountsOf(text);
+      const groups = [
+        { kind: 'invoice' as const, found: all.filter((one) => has(one, 'invoice', text)) },
+        {
+          kind: 'payment' as const,
+          found: all.filter((one) => paymentOf(one).id?.startsWith(text) === true),
+        },
+        {
+          kind: 'description' as const,
+          found: all.filter((one) => words.length > 0 && words.every((word) => has(one, 'word', word))),
+        },
+        {
+          kind: 'amount' as const,
+          found: all.filter((one) => amounts.get(Number(one.amountMinor))?.includes(textIn(one, 'currency'))),
+        },
+      ];
+      const ofCustomer = all.filter((one) => has(one, 'customer', text));
+      const customers = [...new Set(ofCustomer.map((one) => textIn(one, 'customerId')))].toSorted();
+      return {
+        groups: groups.map(({ kind, found }) => ({ kind, ...few(found) })),
+        customers: customers.slice(0, mostFound),
+        hasMoreCustomers: customers.length > mostFound,
+        charge: 0,
+      };
     },
 
     async openClaims(now) {
@@ -152,8 +211,8 @@ function paymentOf({ payment }: StoredDocument): {
   return typeof payment === 'object' && payment !== null ? payment : {};
 }
 
-function matches(document: StoredDocument, filter: InvoiceFilter): boolean {
-  const { customer, currency, status, dueAfter, dueBefore, undecided } = filter;
+function matches(document: StoredDocument, filter: InvoiceFilter, now: string): boolean {
+  const { customer, currency, status, dueAfter, dueBefore, undecided, only } = filter;
   const dueAt = textIn(document, 'dueAt');
   return (
     (customer === undefined || document.customerId === customer) &&
@@ -161,6 +220,20 @@ function matches(document: StoredDocument, filter: InvoiceFilter): boolean {
     (status === undefined || document.status === status) &&
     (dueAfter === undefined || dueAt >= dueAfter) &&
     (dueBefore === undefined || dueAt < dueBefore) &&
-    (undecided === undefined || textIn(document, 'checkAt') > '')
+    (undecided === undefined || textIn(document, 'checkAt') > '') &&
+    (only !== 'refunded' || reversedMinor(document, 'refundedMinor') > 0) &&
+    (only !== 'disputed' || reversedMinor(document, 'disputedMinor') > 0) &&
+    (only !== 'waitsForRetry' ||
+      (document.status === 'pending' && dueAt <= now && textIn(document, 'actionableAt') > now))
   );
+}
+
+function reversedMinor({ reversals }: StoredDocument, sum: 'refundedMinor' | 'disputedMinor'): number {
+  return (reversals as Partial<Record<typeof sum, number>> | undefined)?.[sum] ?? 0;
+}
+
+/** Those of a kind that a search shows. */
+function few(found: readonly StoredDocument[]) {
+  const invoices = readableDocuments(found.slice(0, mostFound), invoiceSchema, 'invoice');
+  return { invoices, hasMore: found.length > mostFound };
 }

@@ -3,7 +3,6 @@ import { type Patch, refusedBecause, StoreAway } from '../../packages/jobs/src/d
 import { continuationAt, placeOf } from '../../packages/jobs/src/documents/pages.ts';
 import { type OnUnreadable, readableDocuments } from '../../packages/jobs/src/documents/storedDocuments.ts';
 import {
-  markDispatched,
   type OutboxEntry,
   outboxEntrySchema,
   outboxMessageSchema,
@@ -15,7 +14,6 @@ import {
   type OutboxStore,
   redrivePatch,
 } from '../../packages/jobs/src/outbox/outboxStore.ts';
-import type { Clock } from '../../packages/leases/src/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 
 /** Where a page ended: the creation time of its last message, and its place among all documents. */
@@ -26,12 +24,11 @@ const placeSchema = z
 const ofMessages = { type: 'outboxMessage' };
 
 /**
- * An outbox in memory, kept with the documents that its messages are about. Marks are those of every outbox; the reads are
- * its own.
+ * An outbox in memory, kept with the documents that its messages are about.
  */
 export function memoryOutboxStore(
   documents: MemoryDocuments,
-  { clock, onUnreadable }: { clock: Clock; onUnreadable?: OnUnreadable },
+  { onUnreadable }: { onUnreadable?: OnUnreadable } = {},
 ): OutboxStore {
   return {
     async due({ now, limit, shard, except = { shards: [], destinations: [] } }) {
@@ -52,8 +49,6 @@ export function memoryOutboxStore(
         if (messages.length > 0 || !more) return { messages, more };
       }
     },
-
-    mark: (dispatched) => markDispatched({ documents, clock }, dispatched),
 
     async list({ continuation, pageSize, ...filter }) {
       const { status } = filter;

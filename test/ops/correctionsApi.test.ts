@@ -109,7 +109,7 @@ describe('POST ops/invoices/{id}/void', () => {
     expect(await auditedOf('void-found')).toMatchObject([{ detail: { outcome: 'paid', paymentId: 'pi_2' } }]);
   });
 
-  test('while a call may be on its way, the answer says until when', async () => {
+  test('while a call may be in flight, the answer says until when', async () => {
     await ops.store(parkedJustNow('void-soon'));
     const response = await voiding('void-soon');
     expect(response.status).toBe(409);
@@ -120,7 +120,7 @@ describe('POST ops/invoices/{id}/void', () => {
 
   test('a provider that cannot say is 503; a payment of another amount is for that person to judge', async () => {
     await ops.store(parked('void-silent'), parked('void-odd'));
-    found.set('void-silent', { kind: 'heldBack', message: 'it is down', retryAfterMs: 1 });
+    found.set('void-silent', { kind: 'blocked', message: 'it is down', retryAfterMs: 1 });
     found.set('void-odd', { kind: 'differs', paymentId: 'pi_3', message: 'pi_3 over 5 usd' });
     expect((await voiding('void-silent')).status).toBe(503);
     expect(bodyOf(await voiding('void-odd'))).toMatchObject({ status: 'voided' });
@@ -182,7 +182,7 @@ describe('POST ops/invoices/{id}/retry', () => {
     expect(await auditedOf(id)).toMatchObject([{ detail: { outcome: status, paymentId: 'pi_4' } }]);
   });
 
-  test('notCharged has to wait until no call can be under way', async () => {
+  test('notCharged has to wait until no call can be in flight', async () => {
     await ops.store(parkedJustNow('retry-soon'));
     const response = await retrying('retry-soon', { notCharged: true, reason: 'I looked' });
     expect(response.status).toBe(409);

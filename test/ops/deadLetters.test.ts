@@ -2,7 +2,7 @@ import { QueueServiceClient } from '@azure/storage-queue';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { sendToQueue } from '../../packages/jobs/src/outbox/storageQueueDestination.ts';
-import { cosmosPoisonStore } from '../../packages/jobs/src/workItems/cosmosWorkItems.ts';
+import { cosmosPoisonStore } from '../../packages/jobs/src/workItems/cosmosPoisonStore.ts';
 import { poisonItems } from '../../packages/jobs/src/workItems/poison.ts';
 import { defineStage } from '../../packages/jobs/src/workItems/workItem.ts';
 import { systemClock } from '../../packages/leases/src/clock.ts';

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { columns } from '../../src/importing/checkInvoice.ts';
+import { columns } from '../../src/importing/csvRows.ts';
 import { reversalsOf } from '../../src/invoice/reversals.ts';
 import { exportInvoices, mostExported } from '../../src/ops/invoiceCalls.ts';
 import type { OpsResponse } from '../../src/ops/requests.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { cosmosOutboxStore } from '../../packages/jobs/src/outbox/cosmosOutboxStore.ts';
 import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
-import { cosmosPoisonStore } from '../../packages/jobs/src/workItems/cosmosWorkItems.ts';
+import { cosmosPoisonStore } from '../../packages/jobs/src/workItems/cosmosPoisonStore.ts';
 import { poisonItems } from '../../packages/jobs/src/workItems/poison.ts';
 import { newInvoice } from '../../src/invoice/invoice.ts';
 import { reportGauges } from '../../src/ops/sweepAndReport.ts';
@@ -35,7 +35,7 @@ async function gauge(name: Metric, later = 0): Promise<number | undefined> {
   const clock = { ...hastyClock, now: () => Date.now() + later };
   await reportGauges({
     invoices: world.invoices,
-    outbox: cosmosOutboxStore(world.container, { clock }),
+    outbox: cosmosOutboxStore(world.container),
     pace: memoryPaceStore(),
     pauses,
     poison: poison(),
@@ -177,7 +177,7 @@ test('the age of the oldest overdue invoice counts from the first claim of its k
   const oldest = async () => {
     await reportGauges({
       invoices: world.invoices,
-      outbox: cosmosOutboxStore(world.container, { clock }),
+      outbox: cosmosOutboxStore(world.container),
       pace: memoryPaceStore(),
       pauses,
       poison: poison(),

@@ -2,12 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import {
-  blobImportRecords,
-  blobNameOf,
-  importIdOf,
-  newImportId,
-} from '../../src/importing/blobImportRecords.ts';
+import { blobImportRecords } from '../../src/importing/blobImportRecords.ts';
+import { blobNameOf, importIdOf, newImportId } from '../../src/importing/importIds.ts';
 import { importLimits } from '../../src/importing/readRows.ts';
 import { callerOf } from '../../src/ops/caller.ts';
 import { allPages, aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
@@ -69,6 +65,11 @@ describe('an import with many bad rows', () => {
   test('is listed with how it ended, and found by its id', async () => {
     const view = {
       importId: imported.importId,
+      fileName: null,
+      rows: null,
+      columns: [],
+      separator: ',',
+      sums: [{ currency: 'USD', amountMinor: 350 * 1_999 }],
       status: 'completed',
       by: 'function key',
       created: 350,
@@ -97,6 +98,73 @@ describe('an import with many bad rows', () => {
   test.each(['nobody', '..', '2026-01-01-00000000-00000000', ''])('there is no import %j', async (id) => {
     expect(await ops.api.getImport(aRequest({ params: { id } }))).toMatchObject({ status: 404 });
     expect(await ops.api.listRejected(aRequest({ params: { id } }))).toMatchObject({ status: 404 });
+  });
+});
+
+describe('a file that comes in parts', () => {
+  const header = 'id,customerId,amount,currency,dueAt\n';
+  const line = (id: string, amount = '10.00') => `${id},cus_1,${amount},EUR,2026-01-01T00:00:00Z\n`;
+  const begin = async (rows: number) => {
+    const body = { fileName: 'Dezember.csv', rows, columns: header.trim().split(',') };
+    const answer = bodyOf(await ops.api.beginImport(aRequest({ method: 'POST', body })));
+    return z.object({ importId: z.string() }).parse(answer).importId;
+  };
+  const send = (importId: string, part: number, rows: string, lines: string[]) =>
+    ops.api.importInvoices(
+      aRequest({
+        method: 'POST',
+        body: header + lines.join(''),
+        headers: { 'content-type': 'text/csv' },
+        query: { import: importId, part: `${part}`, rows },
+      }),
+    );
+  const view = async (id: string) => bodyOf(await ops.api.getImport(aRequest({ params: { id } })));
+  const refused = async (id: string) => bodyOf(await ops.api.listRejected(aRequest({ params: { id } })));
+
+  test('has one record, with the numbers of its refused rows in the file and the rows as they were', async () => {
+    const importId = await begin(5);
+    expect(await view(importId)).toMatchObject({ status: 'running', fileName: 'Dezember.csv', rows: 5 });
+    await send(importId, 0, '2-4', [line('part-1'), line('part/2'), line('part-3')]);
+    expect(await view(importId)).toMatchObject({ status: 'running', created: 2, rejected: 1 });
+    const last = await send(importId, 1, '6,9', [line('part-6', '2.50'), line('part-6', '3.00')]);
+    expect(bodyOf(last)).toMatchObject({
+      rejected: [{ index: 9, error: expect.stringContaining('row 6 ') }],
+    });
+    expect(await view(importId)).toMatchObject({
+      status: 'completed',
+      created: 3,
+      rejected: 2,
+      sums: [{ currency: 'EUR', amountMinor: 2_250 }],
+    });
+    expect(await refused(importId)).toMatchObject({
+      rejected: [
+        { index: 3, field: 'id', row: ['part/2', 'cus_1', '10.00', 'EUR', '2026-01-01T00:00:00Z'] },
+        { index: 9, field: 'id', row: ['part-6', 'cus_1', '3.00', 'EUR', '2026-01-01T00:00:00Z'] },
+      ],
+    });
+  });
+
+  test('of which a part is repeated after a lost answer counts it once', async () => {
+    const importId = await begin(2);
+    for (let n = 0; n < 2; n++) await send(importId, 0, '2', [line('lost/1')]);
+    await send(importId, 1, '3', [line('lost-2')]);
+    expect(await view(importId)).toMatchObject({
+      status: 'completed',
+      created: 1,
+      duplicates: 0,
+      rejected: 1,
+    });
+    expect(await refused(importId)).toMatchObject({ rejected: [{ index: 2 }] });
+  });
+
+  test('takes its parts in their order, and only of a file that was begun', async () => {
+    const importId = await begin(2);
+    expect(await send(importId, 1, '3', [line('early')])).toMatchObject({ status: 409 });
+    expect(await ops.api.getInvoice(aRequest({ params: { id: 'early' } }))).toMatchObject({ status: 404 });
+    expect(await send('2026-01-01-00000000-00000000', 0, '2', [line('never')])).toMatchObject({
+      status: 404,
+    });
+    expect(await send(importId, 0, '2-', [line('never')])).toMatchObject({ status: 400 });
   });
 });
 
@@ -175,7 +243,7 @@ describe('records of imports', () => {
     await container.create();
     const records = blobImportRecords(container, ops.clock);
     const record = records.begin('Zoë');
-    await record.write({ status: 'running', created: 1, duplicates: 2, rejected: 0 }, []);
+    await record.write({ status: 'running', created: 1, duplicates: 2, rejected: 0, sums: {} }, []);
     expect(await records.find(record.importId)).toMatchObject({ status: 'running', by: 'Zoë', created: 1 });
     await ops.clock.advance(301_000);
     expect(await records.find(record.importId)).toMatchObject({ status: 'interrupted', duplicates: 2 });

@@ -110,7 +110,7 @@ test('five bulk runs may be open: the next one waits for its caller, a payment r
   const cancel = aRequest({ method: 'POST', params: { id: runIds[0] ?? '' }, headers: principal });
   expect((await ops.api.cancelRun(cancel, ops.orchestrations)).status ?? 200).toBe(200);
   expect((await bulk('6')).status).toBe(202);
-  // One whose process has died holds up nobody for longer than it takes to be given up.
+  // One whose process has died holds up nobody for longer than it takes to be abandoned.
   ops.clock.stall(600_000);
   expect((await bulk('7')).status).toBe(202);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cosmosDocuments } from '../../packages/jobs/src/documents/cosmosDocuments.ts';
 import { cosmosOutboxStore } from '../../packages/jobs/src/outbox/cosmosOutboxStore.ts';
 import { createDispatcher } from '../../packages/jobs/src/outbox/dispatcher.ts';
 import type { OutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
@@ -143,9 +144,9 @@ describe('POST ops/outbox/{id}/redrive', () => {
       return messages.map(() => ({ kind: 'sent' as const }));
     };
     const destinations = { 'payment-commands': send, 'work-items': send };
-    const outbox = cosmosOutboxStore(container, { clock });
+    const outbox = cosmosOutboxStore(container);
     const instance = anInstance({ clock, telemetry });
-    const dispatcher = createDispatcher({ outbox, destinations, instance });
+    const dispatcher = createDispatcher({ documents: cosmosDocuments(container), destinations, instance });
     await sweepOutbox({ outbox, dispatcher, instance }, { assertHeld() {} });
     expect(sent).toMatchObject([{ id: 'again', body: [{ n: 1 }] }]);
     expect((await container.item('again', '03').read()).resource).toMatchObject({ status: 'dispatched' });

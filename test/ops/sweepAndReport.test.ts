@@ -24,7 +24,7 @@ async function sweeper({ count, away, sendMs = 0 }: { count: number; away?: stri
     now: () => clock.now(),
     readFault: (partition) => (isAway && partition === away ? 'noAnswer' : undefined),
   });
-  const stored = memoryOutboxStore(documents, { clock });
+  const stored = memoryOutboxStore(documents);
   const outbox = {
     ...stored,
     async due(query: Parameters<typeof stored.due>[0]) {
@@ -45,7 +45,7 @@ async function sweeper({ count, away, sendMs = 0 }: { count: number; away?: stri
   };
   const parts = {
     outbox,
-    dispatcher: createDispatcher({ outbox, destinations: { 'work-items': send }, instance }),
+    dispatcher: createDispatcher({ documents, destinations: { 'work-items': send }, instance }),
     invoices: memoryInvoiceStore(documents, { clock, shards: 4 }),
     pace: memoryPaceStore(),
     pauses: memoryPauseStore(),
@@ -76,7 +76,7 @@ test('a shard that is away: the others are swept, the gauges reported, and then 
 test('with more due than can be sent in time, a sweep ends before the next report is missed', async () => {
   const { sweep, telemetry } = await sweeper({ count: 400, sendMs: 60_000 });
   const { dispatched } = await sweep();
-  // Four and a half minutes, a page of a hundred a minute; the one under way is finished.
+  // Four and a half minutes, a page of a hundred a minute; the one in flight is finished.
   expect(dispatched).toBe(500);
   expect(telemetry.values(metric.workItemPoisonWaiting)).toHaveLength(1);
   expect((await sweep()).dispatched, 'the next sweep goes on').toBe(500);

@@ -2,11 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { NoClearAnswer, StoreAway } from '../../packages/jobs/src/documents/documentStore.ts';
 import { formatVersion } from '../../packages/jobs/src/documents/storedDocuments.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import {
-  createExecutePayments,
-  type HeldMessages,
-  type LockRenewal,
-} from '../../src/paying/executePayments.ts';
+import { createExecutePayments, type HeldMessages } from '../../src/paying/executePayments.ts';
+import type { LockRenewal } from '../../src/paying/messageLock.ts';
 import { BatchUnfinished } from '../../src/paying/payBatch.ts';
 import { BatchRefused } from '../../src/paying/paymentBatch.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
@@ -149,13 +146,13 @@ describe('executePayments', () => {
     expect(await consume(message?.body)).toMatchObject({ settled: { paid: 2 } });
   });
 
-  test('a message from a newer release is postponed unchanged, and neither dead-lettered nor started', async () => {
+  test('a message from a newer release is sent again unchanged, and neither dead-lettered nor started', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1);
     const newer = { ...batch, version: formatVersion + 1, added: 'by a newer release' };
     const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
     const applicationProperties = { traceparent };
     const delivery = { lockToken: 'token', deliveryCount: 9, messageId: 'm1', applicationProperties };
-    expect(await consume(newer, delivery)).toEqual({ putOff: expect.stringContaining('newer release') });
+    expect(await consume(newer, delivery)).toEqual({ resent: expect.stringContaining('newer release') });
     expect(sentAgain).toEqual([[newer, 30_000, 'm1', traceparent]]);
     expect(dead).toEqual([]);
     expect(await world.stored(shard, ids)).toMatchObject([{ claim: { phase: 'claimed' } }]);

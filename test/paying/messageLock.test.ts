@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { keepMessageLock, type LockRenewal, messageLockMs } from '../../src/paying/executePayments.ts';
+import { keepMessageLock, type LockRenewal, messageLockMs } from '../../src/paying/messageLock.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { virtualClock } from '../support/virtualClock.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { classifyIntent, progressOf, reversalsFrom } from '../../src/stripe/stripeIntent.ts';
+import { classifyIntent, progressOf } from '../../src/stripe/stripeIntent.ts';
+import { reversalsFrom } from '../../src/stripe/stripePayment.ts';
 
 const declined = { kind: 'declined', message: 'words' } as const;
 

@@ -12,14 +12,16 @@ import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
  */
 export type Layer = 'lease' | 'claim' | 'key';
 
+const anybody = { instance: 'anybody', job: 'test' };
+
 /**
  * Without the lease: every attempt gets it. The fence belongs to this layer and goes with it: all holders have
  * the same token, and the store refuses only smaller ones. A token that still told them apart would be a lease by
  * another name.
  */
 export const everybodyHolds: Locks = {
-  tryAcquire: async (key, owner) => noLease(key, owner),
-  acquire: async (key, owner) => noLease(key, owner),
+  tryAcquire: async (key, owner = anybody) => noLease(key, owner),
+  acquire: async (key, owner = anybody) => noLease(key, owner),
 };
 
 /**

@@ -9,9 +9,11 @@ export const needsOwnProcess: string[] = [
   'packages/leases/test/memory.test.ts',
   'packages/lock-stores/test/**/*.test.ts',
   'test/simulation/**/*.test.ts',
+  'packages/local-azure/test/{localPage,smallApps}.test.ts',
   'packages/local-azure/test/functionsHost/**/*.test.ts',
   'test/{package,idleApp}.test.ts',
-  // They replace something of the process: its clock, its environment, its tracer.
+  // They replace something of the process: its clock, its environment, its tracer, its certificates.
+  'packages/local-azure/test/serviceBus/administration.test.ts',
   'test/ops/health.test.ts',
   'test/paying/traced.test.ts',
   'test/platform/exportTelemetry.test.ts',

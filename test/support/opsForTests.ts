@@ -88,7 +88,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     environment: 'test',
     shards: 4,
     corrections: correctionParts({ invoices, provider, clock }),
-    outbox: cosmosOutboxStore(cosmos.containers.invoices, { clock }),
+    outbox: cosmosOutboxStore(cosmos.containers.invoices),
     job: aJob({ '0': 1, '1': 1 }, undefined, jobNames.payments).job,
     bulk: aJob({ invoices: 1, messages: 1 }, undefined, jobNames.bulk).job,
     runs,

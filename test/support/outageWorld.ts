@@ -89,7 +89,7 @@ export async function outageWorld(factor: number, env: Record<string, string> = 
   starting.defer(() => app.stop());
   const host = starting.use(startTriggers(app, cloud, { clock, away }));
   const invoices = cosmosInvoiceStore(container(cloud), { clock, shards });
-  const outbox = cosmosOutboxStore(container(cloud), { clock });
+  const outbox = cosmosOutboxStore(container(cloud));
   const receipts = cloud.blobs.getContainerClient(blobContainers.receipts);
   const running = starting.move();
 

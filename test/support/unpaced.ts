@@ -16,7 +16,7 @@ export function unpaced(
 ): PacedProvider {
   const limit = pLimit(atOnce);
   return {
-    admit: async (calls) => ({ calls, [Symbol.dispose]() {} }),
+    admit: async () => ({ [Symbol.dispose]() {} }),
     within({ before, mayCall = () => true }) {
       const inTurn = <T extends { kind: string }>(call: () => Promise<T>) =>
         limit(async () => {

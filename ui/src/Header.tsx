@@ -1,8 +1,9 @@
-import { useContext } from 'preact/hooks';
+import { useContext, useEffect, useRef } from 'preact/hooks';
 import { forgetKey, readKey } from './api/key.ts';
+import { withQuery } from './api/requests.ts';
 import { go, usePlace } from './hooks/location.ts';
 import { Session } from './hooks/session.ts';
-import { invoicePath, Link } from './parts/Link.tsx';
+import { Link } from './parts/Link.tsx';
 import { tellSignedOut } from './signedOut.ts';
 
 const views = [
@@ -17,10 +18,24 @@ const views = [
   ['/runbook', 'Runbook'],
 ] as const;
 
-/** Where this is, the way to every view, and the search by id. */
+/** Where this is, the way to every view, and the search. */
 export function Header({ live, setLive }: { live: boolean; setLive: (live: boolean) => void }) {
   const { environment, actor, version } = useContext(Session);
   const { path } = usePlace();
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    function toBox(event: KeyboardEvent): void {
+      const isCommand = (event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k';
+      const isTyping = event.target instanceof Element && event.target.closest('input, select, textarea');
+      const isSlash = event.key === '/' && !isTyping && !event.metaKey && !event.ctrlKey && !event.altKey;
+      // A dialog has the page behind it closed off.
+      if ((!isCommand && !isSlash) || document.querySelector('dialog[open]') !== null) return;
+      event.preventDefault();
+      box.current?.select();
+    }
+    addEventListener('keydown', toBox);
+    return () => removeEventListener('keydown', toBox);
+  }, []);
   return (
     <header class="top">
       <p class="brand">
@@ -45,15 +60,20 @@ export function Header({ live, setLive }: { live: boolean; setLive: (live: boole
           class="search"
           onSubmit={(event) => {
             event.preventDefault();
-            const id = new FormData(event.currentTarget).get('id');
-            if (typeof id === 'string' && id.trim() !== '') go(invoicePath(id.trim()));
+            const text = new FormData(event.currentTarget).get('text');
+            if (typeof text === 'string' && text.trim() !== '')
+              go(withQuery('/search', { text: text.trim() }));
           }}
         >
           <input
+            ref={box}
             type="search"
-            name="id"
-            aria-label="Invoice id"
-            placeholder="Invoice id"
+            name="text"
+            aria-label="Search"
+            aria-keyshortcuts="/ Meta+K Control+K"
+            placeholder="Search (/)"
+            title="Invoice, customer, payment, word of a description, or amount: / or ⌘K"
+            maxLength={100}
             autocomplete="off"
           />
           <button type="submit">Find</button>

@@ -11,7 +11,11 @@ import { Report } from './pages/Report.tsx';
 import { Runbook } from './pages/Runbook.tsx';
 import { RunPage } from './pages/RunPage.tsx';
 import { Runs } from './pages/Runs.tsx';
+import { Search } from './pages/Search.tsx';
 import { ErrorPage } from './parts/ErrorPage.tsx';
+import { ImportResult } from './parts/ImportResult.tsx';
+import { Link } from './parts/Link.tsx';
+import { Page } from './parts/Page.tsx';
 
 /** A part of a path; one that nobody could have encoded stays as it is, and leads nowhere. */
 function decoded(part: string): string {
@@ -39,8 +43,19 @@ function View({ place }: { place: Place }) {
       return <Overview />;
     case 'invoices':
       return id === undefined ? <Invoices place={place} /> : <InvoicePage key={id} id={id} />;
+    case 'search':
+      return <Search place={place} />;
     case 'import':
-      return <Import />;
+      return id === undefined ? (
+        <Import place={place} />
+      ) : (
+        <Page title="Import">
+          <ImportResult key={id} id={id} />
+          <p>
+            <Link to="/import">All imports</Link>
+          </p>
+        </Page>
+      );
     case 'runs':
       return id === undefined ? <Runs place={place} /> : <RunPage key={id} id={id} />;
     case 'leases':

@@ -3,7 +3,6 @@ import {
   context,
   createContextKey,
   type Link,
-  type Meter,
   type Tracer as OpenTelemetryTracer,
   type Span,
   type SpanContext,
@@ -12,32 +11,12 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
-import type { Attributes, Telemetry } from '@payonce/leases/telemetry';
+import type { Attributes } from '@payonce/leases/telemetry';
 import type { Conclude, SpanEnd, Tracer } from './tracing.ts';
 import { formatTraceparent, parseTraceparent } from './tracing.ts';
 
+export { openTelemetryMetrics } from './openTelemetryMetrics.ts';
 export { registerTracer } from './tracing.ts';
-
-/**
- * Reports to a meter of OpenTelemetry. `prefix` goes before every name: with `shop.`, `lease.lost` becomes
- * `shop.lease.lost`. Get the meter after the provider is registered: an earlier one discards everything.
- */
-export function openTelemetryMetrics(meter: Meter, prefix = ''): Telemetry {
-  const counters = new Map<string, ReturnType<Meter['createCounter']>>();
-  const histograms = new Map<string, ReturnType<Meter['createHistogram']>>();
-  return {
-    count(name, attributes, by = 1) {
-      const counter = counters.get(name) ?? meter.createCounter(`${prefix}${name}`);
-      counters.set(name, counter);
-      counter.add(by, attributes);
-    },
-    record(name, value, attributes) {
-      const histogram = histograms.get(name) ?? meter.createHistogram(`${prefix}${name}`);
-      histograms.set(name, histogram);
-      histogram.record(value, attributes);
-    },
-  };
-}
 
 /** Notes about work that has no span, in case it fails. */
 interface Notes {

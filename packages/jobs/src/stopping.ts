@@ -1,47 +1,8 @@
-import { bounded, type Clock } from '@payonce/leases/clock';
+import type { Clock } from '@payonce/leases/clock';
+import { waitAtMost } from './workInFlight.ts';
 
-/**
- * `functionTimeout` of host.json, in milliseconds. If a function takes longer, the host kills the whole process,
- * whatever else it is doing.
- */
-export const functionTimeoutMs = 10 * 60_000;
-
-/** Reserved so that running work can finish once time is up, in milliseconds. */
-const reserveMs = 30_000;
-
-/** The abort reason when a function has used nearly all the time the host gives it. */
-export class TimeIsUp extends Error {
-  override readonly name = 'TimeIsUp';
-  constructor() {
-    super('time is up');
-  }
-}
-
-/** Time that work in a function may go on (ms): it ends 30 s before the host would kill the process. */
-export const functionBudgetMs = functionTimeoutMs - reserveMs;
-
-/**
- * A signal for long work that starts now. It aborts with `TimeIsUp` after `limitMs` milliseconds (Infinity: never), or when
- * `signal` aborts. Dispose of it when the work ends.
- */
-export function timeBudget(
-  clock: Clock,
-  signal?: AbortSignal,
-  limitMs = functionBudgetMs,
-): { readonly signal: AbortSignal } & Disposable {
-  const timeUp = new AbortController();
-  const ended = new AbortController();
-  if (limitMs !== Number.POSITIVE_INFINITY) {
-    clock.sleep(limitMs, ended.signal).then(
-      () => timeUp.abort(new TimeIsUp()),
-      () => {},
-    );
-  }
-  return {
-    signal: signal === undefined ? timeUp.signal : AbortSignal.any([signal, timeUp.signal]),
-    [Symbol.dispose]: () => ended.abort(),
-  };
-}
+export { functionBudgetMs, TimeIsUp, timeBudget } from './timeBudget.ts';
+export { workInFlight } from './workInFlight.ts';
 
 /**
  * Time that everything at shutdown may take together (ms). The host tells a worker 10 s late that it stops, and kills it 5 s
@@ -83,7 +44,7 @@ export interface Stopping {
   cloud: { close(): Promise<void> };
 }
 
-/** Time that steps under leases have to finish (ms). Then the leases are taken from them. */
+/** Time that steps under leases have to finish (ms). Then they lose their leases. */
 const stepMs = 1_500;
 
 /**
@@ -97,30 +58,4 @@ export function stopApp(clock: Clock, { locks, work, sender, sendMetrics, cloud 
     { byMs: 3_700, run: sendMetrics },
     { byMs: stopBudgetMs, run: () => cloud.close() },
   ]);
-}
-
-/** Resolves when `work` has ended in whatever way, and after `ms` milliseconds in any case. */
-async function waitAtMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
-  await bounded(clock, ms, () => work).catch(() => {});
-}
-
-/** Work that a stopping process waits for before it closes its connections. */
-export interface WorkUnderWay {
-  /** Passes the work on, and remembers it until it ends. */
-  track: <T>(work: Promise<T>) => Promise<T>;
-  /** Resolves when all of it has ended, or after `withinMs` milliseconds. */
-  ended: (withinMs: number) => Promise<void>;
-}
-
-export function workUnderWay(clock: Clock): WorkUnderWay {
-  const underWay = new Set<Promise<unknown>>();
-  return {
-    track(work) {
-      underWay.add(work);
-      const done = () => underWay.delete(work);
-      work.then(done, done);
-      return work;
-    },
-    ended: (withinMs) => waitAtMost(clock, withinMs, Promise.allSettled(underWay)),
-  };
 }

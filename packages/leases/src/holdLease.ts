@@ -58,7 +58,7 @@ export function holdLease(
   let state: State = 'held';
   let loss: Loss | undefined;
   let tenure = startTenure(acquired.sentAt, setting);
-  let underWay = false;
+  let inFlight = false;
   let wake = () => {};
   let releasing: Promise<void> | undefined;
 
@@ -75,7 +75,7 @@ export function holdLease(
 
   function compareClock(): void {
     const now = clock.monotonic();
-    if (state === 'held' && now >= tenure.trustedUntil) lose(timeOver(tenure, now, underWay));
+    if (state === 'held' && now >= tenure.trustedUntil) lose(timeOver(tenure, now, inFlight));
   }
 
   /** Sleeps until `at`. False if the lease ended meanwhile. */
@@ -92,14 +92,14 @@ export function holdLease(
   }
 
   async function renew(sentAt: number): Promise<RenewalOutcome> {
-    underWay = true;
+    inFlight = true;
     try {
       const ms = Math.min(timing.attemptMs, tenure.giveUpAt - sentAt);
       return await bounded(clock, ms, (signal) => store.renew(key, leaseId, timing.leaseMs, signal));
     } catch (error) {
       return { kind: 'failed', detail: errorText(error) };
     } finally {
-      underWay = false;
+      inFlight = false;
     }
   }
 
@@ -150,6 +150,10 @@ export function holdLease(
       compareClock();
       return loss;
     },
+    get remainingMs() {
+      compareClock();
+      return state === 'held' ? tenure.trustedUntil - clock.monotonic() : 0;
+    },
     assertHeld() {
       compareClock();
       if (loss !== undefined) throw new LeaseLost(key, loss);
@@ -157,7 +161,7 @@ export function holdLease(
     },
     release() {
       compareClock();
-      // A lost lease is not given back: the lock may already be someone else's.
+      // A lost lease is not released: the lock may already be someone else's.
       releasing ??= state === 'held' ? end() : keeping;
       return releasing;
     },

@@ -38,14 +38,18 @@ export {
   type ForceRelease,
   type ForceReleaseOutcome,
   forceRelease,
+  forgetLocks,
   type LockListing,
   listLocks,
 } from './lockOperations.ts';
 export {
   isPermanent,
   type LeaseOwner,
+  type LinePlace,
+  type LineWait,
   type ListedLock,
   type LockRecord,
+  type LockRequest,
   type LockStore,
   type LockView,
   type Refusal,
@@ -56,9 +60,11 @@ export {
   type LeaseChoice,
   type Locks,
   type LocksOptions,
+  nextFence,
   noLease,
   type ProcessLocks,
 } from './locks.ts';
 export { memoized } from './memoized.ts';
+export { acquireAll, type LeaseGroup, type SharedLock, sharedLock, type WaitChoice } from './sharedLock.ts';
 export { type Attributes, noTelemetry, type Telemetry } from './telemetry.ts';
 export { type Backoff, type LeaseTiming, leaseTiming } from './timing.ts';

@@ -15,7 +15,7 @@ export interface Lease extends AsyncDisposable {
   readonly owner: LeaseOwner;
   /**
    * Aborts once, for good, when the lease is lost; the reason is a `LeaseLost`. A release does not abort it.
-   * Driven by a timer: after a pause, code that has not yet yielded to the event loop learns of the loss
+   * Driven by a timer: after a pause, code that has not yielded to the event loop learns of the loss
    * through `assertHeld()` or `lost` only.
    */
   readonly signal: AbortSignal;
@@ -25,6 +25,11 @@ export interface Lease extends AsyncDisposable {
    */
   readonly lost: Loss | undefined;
   /**
+   * Time left until the holder stops trusting the lease if no further renewal succeeds (ms): 0 once it is lost or released. Renewals
+   * go on by themselves, so work that needs longer than this only has to call `assertHeld` again.
+   */
+  readonly remainingMs: number;
+  /**
    * Call it right before each side effect. It compares the clock, so it is right even in the first line of
    * code after a pause.
    *
@@ -33,7 +38,7 @@ export interface Lease extends AsyncDisposable {
   assertHeld(): void;
   /**
    * Gives the lock back, unless the lease is lost. Idempotent, never rejects, takes at most two request
-   * timeouts (5 s each by default). A lease that cannot be given back runs out by itself.
+   * timeouts (5 s each by default). A lease that cannot be released runs out by itself.
    */
   release(): Promise<void>;
 }

@@ -33,7 +33,7 @@ export type ForceReleaseOutcome =
   /** The store cannot take a lock away. The lease ends when its holder stops renewing it. */
   | { kind: 'unsupported' };
 
-/** Length of the lease that is taken meanwhile, in milliseconds: enough time to raise the fence. */
+/** Length of the lease that is acquired meanwhile, in milliseconds: enough time to raise the fence. */
 const ownLeaseMs = 15_000;
 
 /**
@@ -44,7 +44,7 @@ const ownLeaseMs = 15_000;
  * break and raise is finished by calling again. The caller writes the audit record.
  *
  * `signal` limits the look and the break (default: 20 s); the other requests have their own limits. A lock
- * that could not be given back at the end is counted in `telemetry` and runs out by itself, within 15 s on most stores.
+ * that could not be released at the end is counted in `telemetry` and runs out by itself, within 15 s on most stores.
  *
  * @throws RangeError if `actor` or `reason` is blank. Nothing has been done.
  * @throws LockStoreFailed or the store's error if an answer is lost. The lease may then be broken without a
@@ -96,7 +96,7 @@ const looks = 10;
 const lookAgainMs = 200;
 
 /**
- * The fence of someone who took the lock right after it was broken, as waiters do. It is written a moment after the lease
+ * The fence of someone who acquired the lock right after it was broken, as waiters do. It is written a moment after the lease
  * is taken; undefined if none comes, as from a holder without a fence.
  */
 async function fenceAfter(
@@ -119,6 +119,30 @@ async function nowOwned(store: LockStore, key: string, signal: AbortSignal): Pro
 
 function cut(text: string): string {
   return text.slice(0, longestOwnerPart);
+}
+
+/**
+ * Deletes the locks whose keys begin with `prefix`, that nobody holds, and that nobody has taken with a fence for `unusedMs`
+ * milliseconds. Fences go on to rise, since they are no less than the time in milliseconds, unless that clock goes back. Resolves
+ * with how many are gone; undefined if the store cannot list or delete. Rejects with the store's error. `signal` limits the whole
+ * (default: 60 s).
+ */
+export async function forgetLocks(
+  store: LockStore,
+  {
+    prefix,
+    unusedMs,
+    signal = AbortSignal.timeout(60_000),
+    clock = systemClock,
+  }: { prefix: string; unusedMs: number; signal?: AbortSignal; clock?: Clock },
+): Promise<number | undefined> {
+  if (store.list === undefined || store.forget === undefined) return undefined;
+  let gone = 0;
+  for await (const { key, held, record, version, now = clock.now() } of store.list(prefix, signal)) {
+    if (held || (record !== undefined && now - record.since < unusedMs)) continue;
+    if ((await store.forget(key, version, signal)) === 'forgotten') gone++;
+  }
+  return gone;
 }
 
 /** One lock, as operators see it. Times are ISO 8601 in UTC. */

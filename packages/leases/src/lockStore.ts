@@ -7,7 +7,7 @@ import type { Loss } from './lease.ts';
 export interface LeaseOwner {
   /** The process: its instance id. */
   instance: string;
-  /** The function or job that took the lease. Also an attribute of every metric: keep its values few. */
+  /** The function or job that acquired the lease. Also an attribute of every metric, so its values should be few. */
   job: string;
   /** One run of the job. */
   runId?: string;
@@ -20,7 +20,7 @@ export interface LockRecord {
   owner: LeaseOwner;
   /** Start of the tenure (ms since the epoch). */
   since: number;
-  /** Time for which the store keeps the lease without a renewal (ms). */
+  /** Time for which the store grants the lease without a renewal (ms). */
   leaseMs: number;
 }
 
@@ -38,6 +38,39 @@ export interface LockView {
 
 export interface ListedLock extends LockView {
   key: string;
+}
+
+/** A lock to take in one request. */
+export interface LockRequest {
+  /** Length of the lease (ms). */
+  readonly leaseMs: number;
+  /**
+   * The record to write, whose fence the store counts: the first above the last one of the lock and above `floor` that is no less
+   * than the milliseconds of its clock. Absent: the lease gets no fence, and the record stays as it is.
+   */
+  readonly record?:
+    | { readonly owner: LeaseOwner; readonly since: number; readonly floor: number }
+    | undefined;
+  /** The place in line of a caller that waits. Absent: it does not wait, and gets a lock only if nobody does. */
+  readonly place?: LinePlace | undefined;
+}
+
+/** The place of a waiter among those who wait for the same lock. */
+export interface LinePlace {
+  /** Name of the place; no two waiters have the same. */
+  readonly ticket: string;
+  /** Time for which the place is kept without another request (ms). Those behind a waiter that has crashed wait as long. */
+  readonly keptMs: number;
+}
+
+/** A waiter, as the store that wakes it knows it. Disposal leaves the line; it never rejects. */
+export interface LineWait extends AsyncDisposable {
+  readonly ticket: string;
+  /**
+   * Resolves as soon as the lock may be this waiter's, or `signal` aborts. Never rejects. A waiter must also look from time to
+   * time: nobody tells of a lease that has run out, or of a connection that is lost.
+   */
+  called(signal: AbortSignal): Promise<void>;
 }
 
 /** The store says that the lease is not ours, and why. */
@@ -88,6 +121,22 @@ export interface LockStore extends AsyncDisposable {
     signal: AbortSignal,
   ): Promise<'acquired' | 'held' | 'absent'>;
   /**
+   * Takes the lock in one request: creates it if it is missing, acquires it and counts the fence. Resolves with the fence, 0
+   * without one. `held`: another lease has the lock, or somebody in line is before this caller. Repeated by the holder, it
+   * restarts the lease and may count a higher fence. Undefined if the store needs several requests: look, acquire, raise.
+   */
+  readonly take?: (
+    key: string,
+    leaseId: string,
+    request: LockRequest,
+    signal: AbortSignal,
+  ) => Promise<number | 'held'>;
+  /**
+   * Prepares to be woken when it is this caller's turn. Its place in line begins with the first `take` that names its ticket.
+   * Undefined if the store can wake nobody: its waiters look again and again.
+   */
+  readonly wait?: (key: string, signal: AbortSignal) => Promise<LineWait>;
+  /**
    * Writes the record under the lease if the lock still has this version. `changed`: it has another, or is
    * gone. A version is opaque: any text that the store did not give out is another version.
    */
@@ -119,6 +168,15 @@ export interface LockStore extends AsyncDisposable {
     version: string,
     signal: AbortSignal,
   ) => Promise<'broken' | 'notHeld' | 'changed'>;
+  /**
+   * Deletes a lock that nobody holds or waits for, if it still has this version: keys that are used once would fill the store.
+   * `forgotten` also if there is none. Undefined if the store cannot, or must not.
+   */
+  readonly forget?: (
+    key: string,
+    version: string,
+    signal: AbortSignal,
+  ) => Promise<'forgotten' | 'held' | 'changed'>;
   /**
    * True for an error after which no further try can succeed until somebody changes a setting: a wrong password, a missing
    * permission, a wrong name. A RangeError always is one. Undefined if the store knows of no others.

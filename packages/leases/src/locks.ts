@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { bounded, type Clock, systemClock } from './clock.ts';
 import { holdLease } from './holdLease.ts';
 import {
@@ -12,7 +13,14 @@ import {
   LockTimeout,
 } from './lease.ts';
 import { checkKey, checkOwner } from './lockKeys.ts';
-import { isPermanent, type LeaseOwner, type LockStore, type LockView } from './lockStore.ts';
+import {
+  isPermanent,
+  type LeaseOwner,
+  type LinePlace,
+  type LineWait,
+  type LockStore,
+  type LockView,
+} from './lockStore.ts';
 import { noTelemetry, partMetric, type Telemetry } from './telemetry.ts';
 import {
   type Backoff,
@@ -25,6 +33,11 @@ import {
   waitBefore,
 } from './timing.ts';
 
+/** Longest pause between two looks of a waiter, in multiples of which its place in line is kept. */
+const placeKeptFor = 3;
+
+type Taken = Pick<Acquired, 'sentAt' | 'fence'>;
+
 /** The lock to take, and how. */
 export interface Wanted {
   key: string;
@@ -32,12 +45,14 @@ export interface Wanted {
   fenced: boolean;
   /** Attempts per request without an answer, the first included; at least 1. A raise gets at least 2. */
   tries: number;
+  /** The place of a caller that waits in line. */
+  place?: LinePlace | undefined;
 }
 
 /**
- * Tries once to take the lock. Returns null if another lease holds it.
+ * Tries once to acquire the lock. Returns null if another lease holds it.
  *
- * Fenced: look, acquire, raise. The look returns the version and the fence that the raise needs, and on a held
+ * On a store that can: take. Elsewhere, fenced: look, acquire, raise. The look returns the version and the fence that the raise needs, and on a held
  * lock it saves an acquire that would be refused. Where only the holder can look: acquire, look, raise. Unfenced:
  * acquire only. A missing lock is created on the way.
  *
@@ -51,21 +66,38 @@ export async function attemptAcquire(
   const { key, owner } = wanted;
   const { store, clock, timing, fenceFloor } = setting;
   const leaseId = randomUUID();
-  const looksFirst = wanted.fenced && store.traits.looks === 'anyone';
+  const looksFirst = wanted.fenced && store.traits.looks === 'anyone' && store.take === undefined;
 
   const [view, floor] = await Promise.all([looksFirst ? lookOrCreate() : undefined, readFloor()]);
   if (view?.held) return null;
   try {
-    const sentAt = await acquire();
-    if (sentAt === null) return null;
-    const fence = wanted.fenced ? await raiseFence(view ?? (await lookOrCreate())) : 0;
-    if (fence === null) return null;
+    const taken = store.take === undefined ? await takeInSteps() : await takeAtOnce(store.take);
+    if (taken === null) return null;
+    const { sentAt, fence } = taken;
     if (clock.monotonic() < trustedUntil(sentAt, timing)) return { key, owner, leaseId, fence, sentAt };
     throw new LockStoreFailed(`Cannot lock "${key}"`, new Error('the lease ran out before it could be used'));
   } catch (error) {
     // An acquire whose answer was lost may have been applied, and no one else knows its lease id.
     await bounded(clock, timing.attemptMs, (signal) => store.release(key, leaseId, signal)).catch(() => {});
     throw error;
+  }
+
+  async function takeAtOnce(take: NonNullable<LockStore['take']>): Promise<Taken | null> {
+    const { leaseMs } = timing;
+    let sentAt = 0;
+    const fence = await answered((signal) => {
+      sentAt = clock.monotonic();
+      const record = wanted.fenced ? { owner, since: clock.now(), floor } : undefined;
+      return take(key, leaseId, { leaseMs, record, place: wanted.place }, signal);
+    });
+    return fence === 'held' ? null : { sentAt, fence };
+  }
+
+  async function takeInSteps(): Promise<Taken | null> {
+    const sentAt = await acquire();
+    if (sentAt === null) return null;
+    const fence = wanted.fenced ? await raiseFence(view ?? (await lookOrCreate())) : 0;
+    return fence === null ? null : { sentAt, fence };
   }
 
   /** Send time of the successful acquire, or null if another lease holds the lock. */
@@ -141,14 +173,14 @@ export async function attemptAcquire(
 
 /**
  * The first number above the last fence of the lock and above `floor` that is no less than `now`, in milliseconds since the
- * epoch. So fences rise even if the store has lost its data, as long as that clock does not go back and the lock is taken
+ * epoch. So fences rise even if the store has lost its data, as long as that clock does not go back and the lock is acquired
  * less than a thousand times a second.
  */
 export function nextFence(last: number | undefined, now: number, floor = 0): number {
   return Math.max(1, (last ?? 0) + 1, Math.floor(now), floor + 1);
 }
 
-/** Options of taking a lease. */
+/** Options of acquiring a lease. */
 export interface LeaseChoice {
   /**
    * Default true: the lease gets a fencing token and records its owner. False halves its requests; use it
@@ -160,7 +192,7 @@ export interface LeaseChoice {
 /**
  * Takes leases on locks by key. The caller must release every lease; `await using` does.
  *
- * A key has 1 to 1,024 characters, and each part of an owner at most 256. Others are refused with a RangeError, or a
+ * A key has 1 to 1,024 characters, and each part of an owner at most 256; the owner is that of `createLocks` unless told. Others are refused with a RangeError, or a
  * TypeError if they are no text, before anything is asked of the store.
  */
 export interface Locks {
@@ -169,19 +201,20 @@ export interface Locks {
    *
    * @throws LockStoreFailed if the store did not answer in three attempts, or will not answer any.
    */
-  tryAcquire(key: string, owner: LeaseOwner, options?: LeaseChoice): Promise<Lease | null>;
+  tryAcquire(key: string, owner?: LeaseOwner, options?: LeaseChoice): Promise<Lease | null>;
   /**
-   * Waits up to `waitMs` milliseconds for the lock, trying with jittered backoff (0: tries once). An attempt
-   * in progress when the time runs out is finished. Waiters do not queue; chance decides who gets the lock.
+   * Waits up to `waitMs` milliseconds for the lock (0: tries once). Where the store can wake its waiters, they get it in the
+   * order of asking; elsewhere they look again with jittered backoff, and chance decides. An attempt in progress when the
+   * time runs out is finished.
    *
    * @throws LockTimeout if the lock stayed held, or the store out of reach, until the time ran out.
    * @throws LockStoreFailed, `permanent`, if no further try can succeed.
    * @throws LocksClosed if this process is shutting down.
-   * @throws the reason of `signal` if that aborts. A lease acquired by then is given back.
+   * @throws the reason of `signal` if that aborts. A lease acquired by then is released.
    */
   acquire(
     key: string,
-    owner: LeaseOwner,
+    owner: LeaseOwner | undefined,
     options: LeaseChoice & { waitMs: number; signal?: AbortSignal },
   ): Promise<Lease>;
   /** See `LocksOptions`. */
@@ -207,6 +240,8 @@ export interface ProcessLocks extends Locks, AsyncDisposable {
 
 /** Settings that the leases of a process share. */
 export interface LocksOptions {
+  /** The owner of leases that are taken without one. Default: this machine and process, with the job `default`. */
+  owner?: LeaseOwner;
   /** Default: the system's. */
   clock?: Clock;
   /** Default: none. */
@@ -230,7 +265,7 @@ export interface LocksOptions {
 
 /**
  * The locks of one process. Call `drain` before the process ends: one that dies without it leaves its locks
- * taken until their leases run out.
+ * occupied until their leases run out.
  *
  * @throws RangeError unless the store grants leases of `leaseSeconds`.
  */
@@ -238,6 +273,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
   const { clock = systemClock, telemetry = noTelemetry } = options;
   const { random = Math.random, backoff = { firstMs: 100, mostMs: 1000 } } = options;
   const { fenceFloor, leaseSeconds, onError } = options;
+  const { owner: self = { instance: `${hostname()}:${process.pid}`, job: 'default' } } = options;
   const chosen = leaseSeconds === undefined ? nearestLease(30_000, store.traits) : leaseTiming(leaseSeconds);
   const timing = options.timing ?? chosen;
   checkLease(timing, store.traits);
@@ -275,6 +311,36 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
     }
   }
 
+  /** The place of one who waits for a lock: none before the first pause, nor where the store can wake nobody. */
+  function waitingLine(key: string) {
+    let wait: LineWait | undefined;
+
+    return {
+      place: (): LinePlace | undefined =>
+        wait && { ticket: wait.ticket, keptMs: placeKeptFor * backoff.mostMs },
+
+      async pause(ms: number, giveUp: AbortSignal): Promise<void> {
+        if (wait === undefined && store.wait !== undefined) {
+          const { wait: prepare } = store;
+          wait = await bounded(clock, timing.attemptMs, (signal) => prepare(key, signal)).catch(
+            () => undefined,
+          );
+          // It may have become free before anybody knew of this waiter.
+          if (wait !== undefined) return;
+        }
+        const called = new AbortController();
+        const over = AbortSignal.any([giveUp, called.signal]);
+        void wait?.called(over).then(() => called.abort());
+        await clock.sleep(ms, over).catch(() => {});
+        called.abort();
+      },
+
+      async [Symbol.asyncDispose]() {
+        await wait?.[Symbol.asyncDispose]();
+      },
+    };
+  }
+
   async function drain(graceMs: number): Promise<void> {
     const grace = new AbortController();
     idle = () => grace.abort();
@@ -290,7 +356,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
     stopping: stopping.signal,
     onError,
 
-    async tryAcquire(key, owner, { fenced = true } = {}) {
+    async tryAcquire(key, owner = self, { fenced = true } = {}) {
       checkKey(key);
       checkOwner(owner);
       if (stopping.signal.aborted) return null;
@@ -299,7 +365,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
       return lease;
     },
 
-    async acquire(key, owner, { waitMs, fenced = true, signal }) {
+    async acquire(key, owner = self, { waitMs, fenced = true, signal }) {
       checkKey(key);
       checkOwner(owner);
       if (!(typeof waitMs === 'number' && waitMs >= 0)) {
@@ -307,12 +373,13 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
       }
       const startedAt = clock.monotonic();
       const giveUp = signal === undefined ? stopping.signal : AbortSignal.any([signal, stopping.signal]);
+      await using line = waitingLine(key);
       let failure: LockStoreFailed | undefined;
       for (let tries = 0; ; tries++) {
         if (stopping.signal.aborted) throw new LocksClosed(key);
         signal?.throwIfAborted();
         try {
-          const lease = await attempt({ key, owner, fenced, tries: 1 });
+          const lease = await attempt({ key, owner, fenced, tries: 1, place: line.place() });
           if (lease !== null && signal?.aborted) await lease.release();
           else if (lease !== null) {
             telemetry.record(partMetric.leaseWaitedMs, clock.monotonic() - startedAt, { job: owner.job });
@@ -327,7 +394,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
         }
         const left = startedAt + waitMs - clock.monotonic();
         if (left <= 0) throw new LockTimeout(key, waitMs, failure);
-        await clock.sleep(Math.min(left, waitBefore(tries, backoff, random)), giveUp).catch(() => {});
+        await line.pause(Math.min(left, waitBefore(tries, backoff, random)), giveUp);
       }
     },
 
@@ -350,6 +417,7 @@ export function noLease(key: string, owner: LeaseOwner): Lease {
     fence: 0,
     signal: new AbortController().signal,
     lost: undefined,
+    remainingMs: Number.POSITIVE_INFINITY,
     assertHeld() {},
     async release() {},
     async [Symbol.asyncDispose]() {},

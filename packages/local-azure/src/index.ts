@@ -3,6 +3,7 @@
  * process.
  */
 export { type Azurite, type AzuriteOptions, startAzurite } from './azurite.ts';
+export { type Certificate, certificateIn } from './certificate.ts';
 export { type Cosmos, type CosmosOptions, startCosmos } from './cosmos/index.ts';
 export type { BrokerClock } from './serviceBus/clock.ts';
 export { ConfigError } from './serviceBus/config.ts';

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The command `local-azure`. */
+import { exitFor } from './failure.ts';
 import { version } from './version.ts';
 
 const programs: Record<string, () => Promise<unknown>> = {
@@ -28,5 +29,5 @@ else {
   }
   // The programs read their options from the command line.
   if (named) process.argv.splice(2, 1);
-  await program();
+  await program().catch(exitFor);
 }

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { type Azurite, startAzurite } from './azurite.ts';
+import type { Certificate } from './certificate.ts';
 import { type Cosmos, startCosmos } from './cosmos/index.ts';
+import { orTaken } from './failure.ts';
 import { type ServiceBus, startServiceBus } from './serviceBus/index.ts';
 
 export interface ServicesOptions {
@@ -9,13 +11,12 @@ export interface ServicesOptions {
   ports: { cosmos: number; serviceBus: number; serviceBusHttp: number; azurite: number };
   /** Partition key ranges of each container. */
   partitions: number;
-  /** Queues, in the format of the official emulator's Config.json. */
+  /** Creates missing queues, topics and subscriptions. Default: false. */
+  create?: boolean;
+  /** Queues and topics, in the format of the official emulator's Config.json. */
   serviceBusConfig?: string | URL | undefined;
-}
-
-/** A port that an option names is taken. The message names both. */
-export class PortTaken extends Error {
-  override readonly name = 'PortTaken';
+  /** All speak TLS with this certificate. Absent: none does. */
+  tls?: Certificate | undefined;
 }
 
 /** The three services on which Functions apps are built, running. */
@@ -39,6 +40,8 @@ export async function startServices({
   ports,
   partitions,
   serviceBusConfig,
+  create = false,
+  tls,
 }: ServicesOptions): Promise<Services> {
   await using starting = new AsyncDisposableStack();
   const folder = (name: string) => (data === undefined ? {} : { data: join(data, name) });
@@ -46,7 +49,7 @@ export async function startServices({
     await orTaken(
       '--cosmos-port',
       ports.cosmos,
-      startCosmos({ ...folder('cosmos'), port: ports.cosmos, partitions }),
+      startCosmos({ ...folder('cosmos'), port: ports.cosmos, partitions, tls }),
     ),
   );
   const serviceBus = starting.use(
@@ -57,6 +60,8 @@ export async function startServices({
         ...folder('service-bus'),
         port: ports.serviceBus,
         httpPort: ports.serviceBusHttp,
+        create,
+        tls,
         ...(serviceBusConfig === undefined ? {} : { config: serviceBusConfig }),
       }),
     ),
@@ -65,7 +70,7 @@ export async function startServices({
     await orTaken(
       '--azurite-port (it takes three ports)',
       ports.azurite,
-      startAzurite({ ...folder('azurite'), port: ports.azurite }),
+      startAzurite({ ...folder('azurite'), port: ports.azurite, tls }),
     ),
   );
   const running = starting.move();
@@ -78,18 +83,10 @@ export async function startServices({
       Cosmos: cosmos.connectionString,
       ServiceBus: serviceBus.connectionString,
       SERVICE_BUS_LOCAL: serviceBus.localAddress,
+      ...(tls === undefined
+        ? {}
+        : { ServiceBusAdministration: serviceBus.administration, NODE_EXTRA_CA_CERTS: tls.certFile }),
     },
     stop: () => running.disposeAsync(),
   };
-}
-
-/** Waits for what starts on a port. @throws {PortTaken} naming the option that chooses the port */
-export async function orTaken<T>(option: string, port: number, starting: Promise<T>): Promise<T> {
-  try {
-    return await starting;
-  } catch (cause) {
-    const taken = /EADDRINUSE.*?:(\d+)/s.exec(cause instanceof Error ? cause.message : '');
-    if (taken === null) throw cause;
-    throw new PortTaken(`port ${taken[1] ?? port} is taken: choose another with ${option}`, { cause });
-  }
 }

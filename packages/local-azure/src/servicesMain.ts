@@ -2,21 +2,25 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
+import { certificateIn } from './certificate.ts';
+import { exitFor } from './failure.ts';
 import { onStopAsked } from './onStopAsked.ts';
 import { portArgument } from './portArgument.ts';
-import { ConfigError } from './serviceBus/config.ts';
-import { PortTaken, type Services, startServices } from './services.ts';
+import { type Services, startServices } from './services.ts';
 import { wholeNumberArgument } from './wholeNumberArgument.ts';
 
 const usage = `local-azure [services] [options]
   --data DIR                   keep data under DIR (default: in memory)
   --env-file FILE              also write the settings here (default .local/env)
-  --service-bus-config FILE    queues, in the official emulator's Config.json format (default: none)
+  --service-bus-config FILE    queues and topics, in the official emulator's Config.json format (default: none)
+  --create                     create queues, topics and subscriptions when a client names them
   --cosmos-port P              default 8081
-  --service-bus-port P         default 5672
-  --service-bus-http-port P    statistics and faults of Service Bus; default 5300
+  --service-bus-port P         default 5672, with --tls 5671
+  --service-bus-http-port P    statistics, faults and management of Service Bus; default 5300
   --azurite-port P             blob port; queue and table take the next two; default 10000, so that the connection
                                string UseDevelopmentStorage=true reaches it
+  --tls                        HTTPS and AMQPS, with a certificate that is made beside the env file at the first start; any
+                               Entra token is accepted
   --cosmos-partitions N        partition key ranges of each container (default 3, as a grown container has several)
 Port 0 is any free one.`;
 
@@ -26,21 +30,23 @@ const { values } = parseArgs({
     'env-file': { type: 'string', default: '.local/env' },
     'service-bus-config': { type: 'string' },
     'cosmos-port': { type: 'string', default: '8081' },
-    'service-bus-port': { type: 'string', default: '5672' },
+    'service-bus-port': { type: 'string' },
     'service-bus-http-port': { type: 'string', default: '5300' },
     'azurite-port': { type: 'string', default: '10000' },
     'cosmos-partitions': { type: 'string', default: '3' },
+    create: { type: 'boolean', default: false },
+    tls: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 
 if (values.help) console.log(usage);
-else await run().catch(fail);
+else await run().catch(exitFor);
 
 async function run(): Promise<void> {
   const partitions = values['cosmos-partitions'];
   const port = (name: 'cosmos-port' | 'service-bus-port' | 'service-bus-http-port' | 'azurite-port') =>
-    portArgument(`--${name}`, values[name]);
+    portArgument(`--${name}`, values[name] ?? (values.tls ? '5671' : '5672'));
   const services = await startServices({
     data: values.data,
     ports: {
@@ -51,6 +57,8 @@ async function run(): Promise<void> {
     },
     partitions: wholeNumberArgument('--cosmos-partitions', partitions, { min: 1, max: 100 }),
     serviceBusConfig: values['service-bus-config'],
+    create: values.create,
+    tls: values.tls ? certificateIn(dirname(values['env-file'])) : undefined,
   });
   const lines = Object.entries(services.settings).map(([name, value]) => `${name}=${value}`);
   mkdirSync(dirname(values['env-file']), { recursive: true });
@@ -67,9 +75,4 @@ async function stop(services: Services, reason?: string): Promise<void> {
   if (reason !== undefined) console.error(`${reason}: stopping the others`);
   await services.stop();
   process.exit(reason === undefined ? 0 : 1);
-}
-
-function fail(error: unknown): never {
-  console.error(error instanceof PortTaken || error instanceof ConfigError ? error.message : error);
-  process.exit(1);
 }

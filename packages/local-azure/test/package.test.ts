@@ -111,13 +111,17 @@ test('the services start, and a Functions app runs on them', async () => {
   expect(await (await fetch(`${address}/api/hello`)).text()).toBe('from CommonJS');
 });
 
-test('says its version; a command that there is not is named', async () => {
+test('says its version; a command or option that there is not is named', async () => {
   expect((await runProgram(program, ['--version'])).output).toMatch(
     /^@payonce\/local-azure \d+\.\d+\.\d+\s*$/,
   );
   expect(await runProgram(program, ['clowd'])).toEqual({
     code: 2,
     output: expect.stringContaining('there is no command clowd'),
+  });
+  expect(await runProgram(program, ['--cosmosport', '1'])).toEqual({
+    code: 2,
+    output: expect.stringMatching(/^Unknown option '--cosmosport'/),
   });
 });
 

@@ -1,7 +1,7 @@
 import { CosmosClient } from '@azure/cosmos';
 import { ServiceBusClient } from '@azure/service-bus';
 import { BlobServiceClient } from '@azure/storage-blob';
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { etcdPrograms, startEtcd } from '../../../test/support/servers/etcd.ts';
 import { describeWith } from '../../../test/support/servers/findProgram.ts';

@@ -1,9 +1,17 @@
 import type { Container, SqlParameter, SqlQuerySpec } from '@azure/cosmos';
 import { continuationAt, type Page, placeOf } from '@payonce/jobs/documents';
-import { fromCosmos, queryAll, queryCount, queryOldest, whereAll } from '@payonce/jobs/documents/cosmos';
+import {
+  fromCosmos,
+  type QueryCondition,
+  queryAll,
+  queryCount,
+  queryOldest,
+  whereAll,
+} from '@payonce/jobs/documents/cosmos';
 import { z } from 'zod';
-import { dayId, standingId } from '../figures/counters.ts';
-import type { FigureReads } from '../figures/invoiceFigures.ts';
+import { dayId, standingId } from '../counters/counters.ts';
+import type { CounterReads } from '../counters/invoiceCounters.ts';
+import type { Only } from '../foundKinds.ts';
 import { shardNames } from '../shard.ts';
 import { type Backlog, type InvoiceFilter, type Overdue, oldestDue, retryWithinMs } from './invoiceStore.ts';
 
@@ -15,6 +23,35 @@ const fewMatches = 1000;
 
 const textsSchema = z.array(z.string());
 
+/** The part of a query that finds the invoices that match at `now` (ISO 8601, UTC). Pure. */
+export function whereOf(
+  { customer, currency, status, dueAfter, dueBefore, undecided, only }: InvoiceFilter,
+  now: string,
+  more: readonly QueryCondition[] = [],
+) {
+  return whereAll('invoice', [
+    { condition: 'c.customerId = @customer', name: '@customer', value: customer },
+    { condition: 'c.currency = @currency', name: '@currency', value: currency },
+    { condition: 'c.status = @status', name: '@status', value: status },
+    { condition: 'c.dueAt >= @dueAfter', name: '@dueAfter', value: dueAfter },
+    { condition: 'c.dueAt < @dueBefore', name: '@dueBefore', value: dueBefore },
+    { condition: 'c.checkAt > @never', name: '@never', value: undecided && '' },
+    { condition: 'c.reversals.refundedMinor > @none', name: '@none', value: ifOnly('refunded', 0) },
+    { condition: 'c.reversals.disputedMinor > @none', name: '@none', value: ifOnly('disputed', 0) },
+    // As `waitsForRetry` has it (after/retryInvoice.ts). What is pending and past its due date is little.
+    {
+      condition: `c.status = 'pending' AND c.dueAt <= @now AND NOT (c.actionableAt <= @now)`,
+      name: '@now',
+      value: ifOnly('waitsForRetry', now),
+    },
+    ...more,
+  ]);
+
+  function ifOnly<T>(wanted: Only, value: T): T | undefined {
+    return only === wanted ? value : undefined;
+  }
+}
+
 /**
  * Invoices of one shard in the order of their ids. Cosmos keeps `id` in its index whatever the policy says
  * (https://learn.microsoft.com/azure/cosmos-db/index-policy). @throws {StoreAway}
@@ -22,19 +59,13 @@ const textsSchema = z.array(z.string());
 export async function listShard(
   container: Container,
   filter: InvoiceFilter,
-  { shard, behind, limit }: { shard: string; behind?: string; limit: number },
+  { shard, behind, limit, now }: { shard: string; behind?: string; limit: number; now: string },
 ): Promise<unknown[]> {
-  const { customer, currency, status, dueAfter, dueBefore, undecided } = filter;
-  const { where, parameters } = whereAll('invoice', [
-    { condition: 'c.customerId = @customer', name: '@customer', value: customer },
-    { condition: 'c.currency = @currency', name: '@currency', value: currency },
-    { condition: 'c.status = @status', name: '@status', value: status },
-    { condition: 'c.dueAt >= @dueAfter', name: '@dueAfter', value: dueAfter },
-    { condition: 'c.dueAt < @dueBefore', name: '@dueBefore', value: dueBefore },
-    { condition: 'c.checkAt > @never', name: '@never', value: undecided && '' },
+  const { dueAfter, dueBefore, only } = filter;
+  const { where, parameters } = whereOf(filter, now, [
     { condition: 'c.id > @behind', name: '@behind', value: behind },
   ]);
-  if (dueAfter === undefined && dueBefore === undefined) return inOrder(where);
+  if (dueAfter === undefined && dueBefore === undefined && only === undefined) return inOrder(where);
   const query = `SELECT TOP ${fewMatches} VALUE c.id FROM c WHERE ${where}`;
   const found = textsSchema.parse(await queryAll(container, { query, parameters }, shard));
   if (found.length === fewMatches) return inOrder(where);
@@ -147,12 +178,12 @@ export async function cosmosOverdue(
 /** Invoices that a page of a recount holds at most. */
 export const pageSize = 1000;
 
-/** Fields that the figures depend on. */
+/** Fields that the counters depend on. */
 const countedFields = `c.id, c.version, c.currency, c.amountMinor, c.status, c.actionableAt, c.payment, c.declinedAt,
   c.reversals`;
 
-/** See `FigureReads`. Each query but that of `all` uses an index, and finds little. */
-export function cosmosFigureReads(container: Container): FigureReads {
+/** See `CounterReads`. Each query but that of `all` uses an index, and finds little. */
+export function cosmosCounterReads(container: Container): CounterReads {
   return {
     standing: () => queryAll(container, spec('SELECT * FROM c WHERE c.id = @id', { '@id': standingId })),
 

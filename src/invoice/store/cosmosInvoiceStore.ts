@@ -3,6 +3,8 @@ import { type OnUnreadable, readableDocument, readableDocuments } from '@payonce
 import {
   cosmosDocuments,
   fromCosmos,
+  type ListByTime,
+  pageByTime,
   queryAll,
   queryCount,
   queryOldest,
@@ -10,11 +12,12 @@ import {
 } from '@payonce/jobs/documents/cosmos';
 import type { Clock } from '@payonce/leases/clock';
 import { z } from 'zod';
-import { counterKeeper } from '../figures/counters.ts';
-import { invoiceFigures } from '../figures/invoiceFigures.ts';
+import { counterKeeper } from '../counters/counters.ts';
+import { invoiceCounters } from '../counters/invoiceCounters.ts';
 import { invoiceSchema, isInvoice } from '../invoice.ts';
 import { shardOf } from '../shard.ts';
-import { cosmosFigureReads, cosmosOverdue, listShard, pageByShard } from './cosmosInvoiceReads.ts';
+import { cosmosCounterReads, cosmosOverdue, listShard, pageByShard, whereOf } from './cosmosInvoiceReads.ts';
+import { cosmosSearch, cosmosTotals } from './cosmosSearch.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 import { addInvoices, invoiceWrites } from './invoiceWrites.ts';
 
@@ -26,11 +29,12 @@ export function cosmosInvoiceStore(
   { clock, shards, onUnreadable }: { clock: Clock; shards: number; onUnreadable?: OnUnreadable },
 ): InvoiceStore {
   const documents = cosmosDocuments(container);
-  const reads = cosmosFigureReads(container);
-  const figures = counterKeeper({ documents, clock });
-  const parts = { documents, clock, shards, figures };
+  const iso = () => new Date(clock.now()).toISOString();
+  const reads = cosmosCounterReads(container);
+  const counters = counterKeeper({ documents, clock });
+  const parts = { documents, clock, shards, counters };
 
-  const kept = invoiceFigures({ ...parts, reads, onUnreadable });
+  const kept = invoiceCounters({ ...parts, reads, onUnreadable });
 
   return {
     ...invoiceWrites(parts),
@@ -60,9 +64,25 @@ export function cosmosInvoiceStore(
 
     async list({ pageSize, continuation, ...filter }) {
       const page = { shards, pageSize, ...(continuation === undefined ? {} : { continuation }) };
-      const { items, ...rest } = await pageByShard(page, (query) => listShard(container, filter, query));
+      const { items, ...rest } = await pageByShard(page, (query) =>
+        listShard(container, filter, { ...query, now: iso() }),
+      );
       return { items: readableDocuments(items, invoiceSchema, 'invoice'), ...rest };
     },
+
+    async listByDue({ order, dueAfter, dueBefore, ...page }) {
+      const range = {
+        ...(dueAfter === undefined ? {} : { dueAfter }),
+        ...(dueBefore === undefined ? {} : { dueBefore }),
+      };
+      const list: ListByTime = { ...whereOf(range, iso()), by: 'dueAt', order };
+      const { items, ...rest } = await pageByTime(container, list, page);
+      return { items: readableDocuments(items, invoiceSchema, 'invoice'), ...rest };
+    },
+
+    totals: (filter, most) => cosmosTotals(container, filter, { most, now: iso() }),
+
+    search: (text) => cosmosSearch(container, text),
 
     openClaims,
 

@@ -5,26 +5,23 @@ import {
   type DocumentStore,
   maxOperations,
   NoClearAnswer,
-  newWriteId,
   patience,
-  readableDocument,
   readableDocuments,
   refusedBecause,
   StoreAway,
   writeUntilClear,
 } from '@payonce/jobs/documents';
-import type { OutboxMessage, Sender } from '@payonce/jobs/outbox';
+import type { Sender } from '@payonce/jobs/outbox';
 import type { Clock } from '@payonce/leases/clock';
-import pLimit, { type LimitFunction } from 'p-limit';
+import pLimit from 'p-limit';
 import { z } from 'zod';
-import type { Countable, CounterKeeper } from '../figures/counters.ts';
+import type { Countable, CounterKeeper } from '../counters/counters.ts';
 import {
   type Imported,
   type Invoice,
   type InvoiceContent,
   importedSchema,
   invoiceSchema,
-  isInvoice,
   newInvoice,
 } from '../invoice.ts';
 import {
@@ -32,11 +29,7 @@ import {
   creationsOf,
   earlierCalls,
   giveBack,
-  hasWrite,
-  type InvoiceChange,
-  ifUnchanged,
   isStartedAs,
-  namedWrite,
   standing,
   start,
   startAgain,
@@ -44,30 +37,22 @@ import {
 } from '../invoiceChange.ts';
 import { shardOf } from '../shard.ts';
 import { contentHash, importedHash, sameContent, type Tombstone, tombstoneSchema } from '../tombstone.ts';
-import type {
-  Added,
-  AddOptions,
-  AddOutcome,
-  ChangedInvoices,
-  ChangeRequest,
-  InvoiceStore,
-  Updated,
-  UpdateRequest,
-} from './invoiceStore.ts';
+import { changeInvoices, updateInvoice } from './changeInvoices.ts';
+import type { AddOutcome, InvoiceStore } from './invoiceStore.ts';
 
 /** The writes of an invoice store, on whatever keeps the documents: each says what the write loop has to know of it. */
 export function invoiceWrites({
   documents,
   clock,
   shards,
-  figures,
+  counters,
 }: {
   documents: DocumentStore;
   clock: Clock;
   shards: number;
-  figures: CounterKeeper;
+  counters: CounterKeeper;
 }): Pick<InvoiceStore, 'claim' | 'start' | 'giveBack' | 'settle' | 'update' | 'change'> {
-  const store = { documents, clock, figures };
+  const store = { documents, clock, counters };
 
   return {
     async claim({ shard, batchId, invoices, fence, plan, assertHeld }) {
@@ -79,9 +64,9 @@ export function invoiceWrites({
         plan(items) {
           planned = plan(items, clock.now());
           const { patches, messages } = planned;
-          return [...creationsOf(messages), ...figures.patching(shard, patches, items)];
+          return [...creationsOf(messages), ...counters.patching(shard, patches, items)];
         },
-        onRefused: (operations, codes) => figures.refused(shard, operations, codes),
+        onRefused: (operations, codes) => counters.refused(shard, operations, codes),
         parse: readInvoices,
         isApplied: (stored) => names(stored, 'batchId', batchId),
         beforeTry: assertHeld,
@@ -90,7 +75,64 @@ export function invoiceWrites({
       return { written: planned, contended };
     },
 
-    ...startWrites(store),
+    async start({ shard, batchId, invoices, staleAfterMs, by }) {
+      const now = clock.now();
+      const at = new Date(now).toISOString();
+      const starting = {
+        batchId,
+        startId: randomUUID(),
+        staleAt: new Date(now + staleAfterMs).toISOString(),
+      };
+      const dropped = { settled: 0, staleClaim: 0, missing: 0 };
+      const calledBefore: CalledBefore[] = [];
+      let mayStand = false;
+      const starts: ConditionalWrite<ToStart, readonly Invoice[]> = {
+        partition: shard,
+        items: invoices,
+        plan: (items) =>
+          items.map((item) =>
+            item.earlier === undefined
+              ? start(item, starting)
+              : startAgain(item.invoiceId, item.earlier, { ...starting, at, by }),
+          ),
+        reread: (items) => read(shard, items),
+        isApplied: (stored) => stored.some((invoice) => isStartedAs(invoice, starting)),
+        keep(items, stored) {
+          const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
+          return items.filter(({ invoiceId, earlier }) => {
+            const invoice = byId.get(invoiceId);
+            const stands = standing(invoice, batchId);
+            if (stands !== 'held') {
+              dropped[stands]++;
+              return false;
+            }
+            const called = invoice?.claim && earlierCalls(invoice.claim);
+            if (called === undefined || called.attempt === earlier?.attempt) return true;
+            calledBefore.push({ invoiceId, earlier: called });
+            return false;
+          });
+        },
+        onUnclear() {
+          mayStand = true;
+        },
+        // The request may have gone out twice, by its client or a proxy: refused is then what the first has done.
+        async onRefused() {
+          mayStand = true;
+        },
+      };
+      try {
+        const written = await writeUntilClear(store, starts);
+        if (written.kind === 'unclear')
+          throw new NoClearAnswer(`batch ${batchId} could not be started`, written.tries, written.cause);
+        return { held: written.kind === 'written' ? written.items : [], calledBefore, dropped, starting };
+      } catch (error) {
+        // It may have been applied. Nobody calls for it, so it must not look as if somebody had.
+        if (mayStand) await takeBack({ shard, starting, held: invoices });
+        throw error;
+      }
+    },
+
+    giveBack: takeBack,
 
     async settle({ shard, batchId, settlementId, items: toSettle, plan }) {
       let lost = 0;
@@ -99,10 +141,10 @@ export function invoiceWrites({
         items: toSettle,
         plan(items) {
           const { patches, messages } = plan(items);
-          return [...creationsOf(messages), ...figures.patching(shard, patches, items.map(claimed))];
+          return [...creationsOf(messages), ...counters.patching(shard, patches, items.map(claimed))];
         },
-        onRefused: (operations, codes) => figures.refused(shard, operations, codes),
-        reread: (items) => read(shard, idsOf(items)),
+        onRefused: (operations, codes) => counters.refused(shard, operations, codes),
+        reread: (items) => read(shard, items),
         isApplied: (stored) => names(stored, 'settlement', settlementId),
         keep(items, stored) {
           const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
@@ -127,12 +169,33 @@ export function invoiceWrites({
     update: (id, request) => updateInvoice({ ...store, shards }, id, request),
   };
 
-  async function read(shard: string, ids: readonly string[]): Promise<Invoice[]> {
+  async function takeBack({ shard, starting, held }: Parameters<InvoiceStore['giveBack']>[0]): Promise<void> {
+    const write: ConditionalWrite<ToStart, readonly Invoice[]> = {
+      partition: shard,
+      items: held,
+      plan: (items) => items.map(({ invoiceId, earlier }) => giveBack(invoiceId, earlier, starting)),
+      reread: (items) => read(shard, items),
+      keep(items, stored) {
+        const ours = stored.filter((invoice) => isStartedAs(invoice, starting));
+        const ids = new Set(ours.map(({ id }) => id));
+        return items.filter(({ invoiceId }) => ids.has(invoiceId));
+      },
+    };
+    try {
+      // Another delivery may take one after the other meanwhile: each refusal drops what it has taken.
+      await writeUntilClear(store, write, { ...patience.brief, tries: held.length + 1 });
+    } catch (error) {
+      if (!(error instanceof StoreAway)) throw error;
+    }
+  }
+
+  async function read(shard: string, items: readonly { invoiceId: string }[]): Promise<Invoice[]> {
+    const ids = items.map(({ invoiceId }) => invoiceId);
     return readInvoices(await documents.read(shard, ids));
   }
 }
 
-/** An invoice that a batch has claimed, as far as its figures go: its patch holds for no other. */
+/** An invoice that a batch has claimed, as far as its counters go: its patch applies to no other. */
 function claimed({
   invoiceId: id,
   amountMinor,
@@ -150,109 +213,6 @@ function names(stored: readonly Invoice[], what: 'batchId' | 'settlement', id: s
   return stored.some(({ timeline }) => timeline.some((entry) => entry[what] === id));
 }
 
-function idsOf(items: readonly ({ id: string } | { invoiceId: string })[]): string[] {
-  return items.map((item) => ('id' in item ? item.id : item.invoiceId));
-}
-
-/** The writes at the beginning of the calls of a batch. */
-export function startWrites(store: {
-  documents: DocumentStore;
-  clock: Clock;
-}): Pick<InvoiceStore, 'start' | 'giveBack'> {
-  return {
-    async start({ shard, batchId, invoices, staleAfterMs, by }) {
-      const now = store.clock.now();
-      const at = new Date(now).toISOString();
-      const staleAt = new Date(now + staleAfterMs).toISOString();
-      const starting = { batchId, startId: randomUUID(), staleAt };
-      const dropped = { settled: 0, staleClaim: 0, missing: 0 };
-      const calledBefore: CalledBefore[] = [];
-      let mayStand = false;
-      const starts: ConditionalWrite<ToStart, readonly Invoice[]> = {
-        partition: shard,
-        items: invoices,
-        plan: (items) =>
-          items.map((item) =>
-            item.earlier === undefined
-              ? start(item, starting)
-              : startAgain(item.invoiceId, item.earlier, { ...starting, at, by }),
-          ),
-        reread: (items) => read(shard, items),
-        isApplied: (stored) => stored.some(({ claim }) => claim?.startedBy === starting.startId),
-        keep(items, stored) {
-          const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
-          return items.filter(({ invoiceId, earlier }) => {
-            const invoice = byId.get(invoiceId);
-            const stands = standing(invoice, batchId);
-            if (stands !== 'held') {
-              dropped[stands]++;
-              return false;
-            }
-            const called = invoice?.claim && earlierCalls(invoice.claim);
-            if (called === undefined || called.attempt === earlier?.attempt) return true;
-            calledBefore.push({ invoiceId, earlier: called });
-            return false;
-          });
-        },
-        onUnclear() {
-          mayStand = true;
-        },
-        // The request may have gone out twice, by its client or a proxy: refused is then what the first has done.
-        async onRefused() {
-          mayStand = true;
-        },
-      };
-      let held: readonly ToStart[];
-      try {
-        held = await written(batchId, starts);
-      } catch (error) {
-        // It may have been applied. Nobody calls for it, so it must not look as if somebody had.
-        if (mayStand) await takeBack({ shard, starting, held: invoices });
-        throw error;
-      }
-      return { held, calledBefore, dropped, starting };
-    },
-
-    giveBack: takeBack,
-  };
-
-  async function written(
-    batchId: string,
-    starts: ConditionalWrite<ToStart, readonly Invoice[]>,
-  ): Promise<readonly ToStart[]> {
-    const answer = await writeUntilClear(store, starts);
-    if (answer.kind === 'unclear')
-      throw new NoClearAnswer(`batch ${batchId} could not be started`, answer.tries, answer.cause);
-    return answer.kind === 'written' ? answer.items : [];
-  }
-
-  async function takeBack({ shard, starting, held }: Parameters<InvoiceStore['giveBack']>[0]): Promise<void> {
-    const write = {
-      partition: shard,
-      items: held,
-      plan: (items: readonly ToStart[]) =>
-        items.map(({ invoiceId, earlier }) => giveBack(invoiceId, earlier, starting)),
-      reread: (items: readonly ToStart[]) => read(shard, items),
-      keep(items: readonly ToStart[], stored: readonly Invoice[]) {
-        const ours = stored.filter((invoice) => isStartedAs(invoice, starting));
-        const ids = new Set(ours.map(({ id }) => id));
-        return items.filter(({ invoiceId }) => ids.has(invoiceId));
-      },
-    };
-    try {
-      // Another delivery may take one after the other meanwhile: each refusal drops what it has taken.
-      await writeUntilClear(store, write, { ...patience.brief, tries: held.length + 1 });
-    } catch (error) {
-      if (!(error instanceof StoreAway)) throw error;
-    }
-  }
-
-  async function read(shard: string, items: readonly ToStart[]): Promise<Invoice[]> {
-    const ids = items.map(({ invoiceId }) => invoiceId);
-    return readableDocuments(await store.documents.read(shard, ids), invoiceSchema, 'invoice');
-  }
-}
-
 /** False if the lease is lost since the claim was stored: the sweeper sends its order. */
 function holds({ assertHeld }: { assertHeld: () => void }): boolean {
   try {
@@ -264,7 +224,8 @@ function holds({ assertHeld }: { assertHeld: () => void }): boolean {
 }
 
 /**
- * An invoice store that sends the messages which its writes store. Besides the sweeper nothing else does. A claim waits for the order of its payments, and says if that could not be sent.
+ * An invoice store that sends the messages which its writes store. Besides the sweeper nothing else does. A claim waits for the
+ * order of its payments, and says if that could not be sent.
  */
 export function sendingStore<Store extends Pick<InvoiceStore, 'claim' | 'settle' | 'update'>>(
   invoices: Store,
@@ -297,110 +258,7 @@ export function sendingStore<Store extends Pick<InvoiceStore, 'claim' | 'settle'
   };
 }
 
-interface Parts {
-  documents: DocumentStore;
-  clock: Clock;
-  figures: CounterKeeper;
-}
-
-/** Changes one invoice, decided on what is stored; see `InvoiceStore.update`. */
-export async function updateInvoice<R>(
-  { shards, ...parts }: Parts & { shards: number },
-  id: string,
-  request: UpdateRequest<R>,
-): Promise<Updated<R>> {
-  const shard = shardOf(id, shards);
-  const { written, refused } = await change(parts, {
-    shard,
-    ids: [id],
-    what: `invoice ${id}`,
-    read,
-    ...request,
-  });
-  const [one] = written;
-  if (one === undefined)
-    return refused.has(id) ? { kind: 'refused', why: refused.get(id) as R } : { kind: 'notFound' };
-  const [invoice = one.invoice] = await read([id]);
-  return { kind: 'updated', before: one.invoice, invoice, messages: one.messages };
-
-  async function read(ids: readonly string[]): Promise<Invoice[]> {
-    const found = await parts.documents.read(shard, ids);
-    return found.filter(isInvoice).map((document) => readableDocument(document, invoiceSchema, 'invoice'));
-  }
-}
-
-/** Changes several invoices of one shard in one transaction, each decided on what is stored; see `InvoiceStore.change`. */
-export async function changeInvoices<R>(
-  parts: Parts,
-  request: ChangeRequest<R>,
-): Promise<ChangedInvoices<R>> {
-  const { shard } = request;
-  const what = `invoices of shard ${shard}`;
-  const { written, refused, missing } = await change(parts, { ...request, what, read });
-  return { changed: written.map(({ invoice }) => invoice.id), refused, missing };
-
-  async function read(some: readonly string[]): Promise<Invoice[]> {
-    return readableDocuments(await parts.documents.read(shard, some), invoiceSchema, 'invoice');
-  }
-}
-
-async function change<R>(
-  { documents, clock, figures }: Parts,
-  {
-    shard,
-    ids,
-    what,
-    read,
-    decide,
-    beforeTry,
-  }: UpdateRequest<R> & {
-    shard: string;
-    ids: readonly string[];
-    what: string;
-    read: (ids: readonly string[]) => Promise<Invoice[]>;
-  },
-) {
-  const refused = new Map<string, R>();
-  const found = await read(ids);
-  const known = new Set(found.map(({ id }) => id));
-  const write = newWriteId();
-  const answer = await writeUntilClear(
-    { documents, clock },
-    {
-      partition: shard,
-      items: decided(found),
-      plan(items) {
-        const patches = items.map((item) => ifUnchanged(item.invoice, namedWrite(item.change, write)));
-        const before = items.map(({ invoice }) => invoice);
-        const messages = items.flatMap((item) => item.messages);
-        return [...creationsOf(messages), ...figures.patching(shard, patches, before)];
-      },
-      onRefused: (operations, codes) => figures.refused(shard, operations, codes),
-      reread: (items) => read(items.map(({ invoice }) => invoice.id)),
-      // A transaction is whole: one invoice shows it for all.
-      isApplied: (stored) => stored.some((invoice) => hasWrite(invoice, write)),
-      keep: (_items, stored) => decided(stored),
-      ...(beforeTry === undefined ? {} : { beforeTry }),
-    },
-  );
-  if (answer.kind === 'unclear')
-    throw new NoClearAnswer(`${what} could not be changed`, answer.tries, answer.cause);
-  const written = answer.kind === 'written' ? answer.items : [];
-  return { written, refused, missing: ids.filter((id) => !known.has(id)) };
-
-  function decided(
-    invoices: readonly Invoice[],
-  ): { invoice: Invoice; change: InvoiceChange; messages: readonly OutboxMessage[] }[] {
-    return invoices.flatMap((invoice) => {
-      const decision = decide(invoice, write);
-      if (decision.kind === 'change') return [{ messages: [], ...decision, invoice }];
-      refused.set(invoice.id, decision.why);
-      return [];
-    });
-  }
-}
-
-/** Invoices in one transaction, which also moves the figures of their shard. */
+/** Invoices in one transaction, which also changes the counters of their shard. */
 const mostTogether = maxOperations - 1;
 /** Transactions of imports in flight at once, whatever the number of imports: payments go on beside them. */
 const concurrentTransactions = 8;
@@ -408,130 +266,113 @@ const concurrentTransactions = 8;
 const mostAhead = 16;
 
 /** Stores new invoices, many to a transaction, for all imports of a process; see `InvoiceStore.add`. */
-export function addInvoices(parts: {
+export function addInvoices({
+  documents,
+  clock,
+  shards,
+  counters,
+}: {
   documents: DocumentStore;
   clock: Clock;
   shards: number;
-  figures: CounterKeeper;
+  counters: CounterKeeper;
 }): InvoiceStore['add'] {
   const limit = pLimit(concurrentTransactions);
-  return (contents, options) => addOfOneImport({ ...parts, limit }, contents, options);
-}
 
-async function addOfOneImport(
-  {
-    documents,
-    clock,
-    shards,
-    figures,
-    limit,
-  }: {
-    documents: DocumentStore;
-    clock: Clock;
-    shards: number;
-    figures: CounterKeeper;
-    limit: LimitFunction;
-  },
-  contents: Parameters<InvoiceStore['add']>[0],
-  { by, withinMs, settled }: AddOptions,
-): Promise<Added> {
-  const until = clock.monotonic() + withinMs;
-  let failure: { error: unknown } | undefined;
-  const filling = new Map<string, InvoiceContent[]>();
-  const underWay = new Set<Promise<void>>();
-  try {
-    for await (const some of contents) {
-      for (const content of some) {
-        const full = filled(content);
-        if (full !== undefined) await store(full.shard, full.part);
-      }
-    }
-    for (const [shard, part] of filling) await store(shard, part);
-  } finally {
-    await Promise.all(underWay);
-  }
-  return failure === undefined ? {} : { failure: failure.error };
-
-  /** The invoices of a transaction, once there are as many as it takes. */
-  function filled(content: InvoiceContent): { shard: string; part: InvoiceContent[] } | undefined {
-    const shard = shardOf(content.id, shards);
-    const part = filling.get(shard) ?? [];
-    filling.set(shard, part);
-    part.push(content);
-    if (part.length < mostTogether) return undefined;
-    filling.delete(shard);
-    return { shard, part };
-  }
-
-  async function store(shard: string, part: readonly InvoiceContent[]): Promise<void> {
-    while (underWay.size >= mostAhead) await Promise.race(underWay);
-    const added = limit(() => add(shard, part)).finally(() => underWay.delete(added));
-    underWay.add(added);
-  }
-
-  async function add(shard: string, part: readonly InvoiceContent[]): Promise<void> {
-    const at = new Date(clock.now()).toISOString();
-    let mayBeOurs = false;
-    const open = new Map(part.map((row) => [row.id, row]));
-    const settle = (id: string, outcome: AddOutcome) => {
-      const row = open.get(id);
-      if (row === undefined || !open.delete(id)) return;
-      settled(row, outcome);
-    };
+  return async (contents, { by, withinMs, settled }) => {
+    const until = clock.monotonic() + withinMs;
+    let failure: { error: unknown } | undefined;
+    const filling = new Map<string, InvoiceContent[]>();
+    const inFlight = new Set<Promise<void>>();
     try {
-      const written = await writeUntilClear(
-        { documents, clock },
-        {
-          partition: shard,
-          items: part,
-          plan: (rows) =>
-            figures.creating(
-              shard,
-              rows.map((row) => newInvoice(row, { shard, at, by })),
-            ),
-          onRefused: (operations, codes) => figures.refused(shard, operations, codes),
-          reread: (rows) => readTaken(shard, rows),
-          keep(rows, stored, codes) {
-            const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
-            return rows.filter((row, index) => {
-              const found = byId.get(row.id);
-              const outcome = found === undefined ? whyRefused(codes[index]) : outcomeOf(row, found);
-              if (outcome !== undefined) settle(row.id, outcome);
-              return outcome === undefined;
-            });
-          },
-          beforeTry() {
-            if (clock.monotonic() > until)
-              throw new Error(`the time for storing was up after ${withinMs / 1000} s`);
-          },
-          onUnclear: () => {
-            mayBeOurs = true;
-          },
-        },
-      );
-      if (written.kind === 'written') for (const { id } of written.items) settle(id, 'created');
-      if (written.kind === 'unclear') {
-        throw new NoClearAnswer(
-          `invoices of shard ${shard} could not be stored`,
-          written.tries,
-          written.cause,
-        );
+      for await (const some of contents) {
+        for (const content of some) {
+          const shard = shardOf(content.id, shards);
+          const part = filling.get(shard) ?? [];
+          filling.set(shard, part);
+          part.push(content);
+          if (part.length < mostTogether) continue;
+          filling.delete(shard);
+          await store(shard, part);
+        }
       }
-    } catch (error) {
-      failure = { error };
-      for (const id of open.keys()) settle(id, mayBeOurs ? 'unclear' : 'notStored');
+      for (const [shard, part] of filling) await store(shard, part);
+    } finally {
+      await Promise.all(inFlight);
+    }
+    return failure === undefined ? {} : { failure: failure.error };
+
+    async function store(shard: string, part: readonly InvoiceContent[]): Promise<void> {
+      while (inFlight.size >= mostAhead) await Promise.race(inFlight);
+      const added = limit(() => add(shard, part)).finally(() => inFlight.delete(added));
+      inFlight.add(added);
     }
 
-    /** An invoice that was stored at our own time is ours, if an answer of ours was lost. */
-    function outcomeOf(row: InvoiceContent, found: Imported | Tombstone): AddOutcome {
-      if (found.type === 'tombstone' || found.erased !== undefined) {
-        const content = found.type === 'tombstone' ? found.content : importedHash(found);
-        return content === contentHash(row) ? 'duplicate' : 'otherContent';
+    async function add(shard: string, part: readonly InvoiceContent[]): Promise<void> {
+      const at = new Date(clock.now()).toISOString();
+      let mayBeOurs = false;
+      const open = new Map(part.map((row) => [row.id, row]));
+      const settle = (id: string, outcome: AddOutcome) => {
+        const row = open.get(id);
+        if (row === undefined || !open.delete(id)) return;
+        settled(row, outcome);
+      };
+      try {
+        const written = await writeUntilClear(
+          { documents, clock },
+          {
+            partition: shard,
+            items: part,
+            plan: (rows) =>
+              counters.creating(
+                shard,
+                rows.map((row) => newInvoice(row, { shard, at, by })),
+              ),
+            onRefused: (operations, codes) => counters.refused(shard, operations, codes),
+            reread: (rows) => readTaken(shard, rows),
+            keep(rows, stored, codes) {
+              const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
+              return rows.filter((row, index) => {
+                const found = byId.get(row.id);
+                const taken = codes[index] === refusedBecause.taken;
+                if (found === undefined && !taken) return true;
+                settle(row.id, found === undefined ? 'idTaken' : outcomeOf(row, found));
+                return false;
+              });
+            },
+            beforeTry() {
+              if (clock.monotonic() > until)
+                throw new Error(`the time for storing was up after ${withinMs / 1000} s`);
+            },
+            onUnclear: () => {
+              mayBeOurs = true;
+            },
+          },
+        );
+        if (written.kind === 'written') for (const { id } of written.items) settle(id, 'created');
+        if (written.kind === 'unclear') {
+          throw new NoClearAnswer(
+            `invoices of shard ${shard} could not be stored`,
+            written.tries,
+            written.cause,
+          );
+        }
+      } catch (error) {
+        failure = { error };
+        for (const id of open.keys()) settle(id, mayBeOurs ? 'unclear' : 'notStored');
       }
-      if (!sameContent(found, row)) return 'otherContent';
-      return mayBeOurs && found.createdAt === at ? 'created' : 'duplicate';
+
+      /** An invoice that was stored at our own time is ours, if an answer of ours was lost. */
+      function outcomeOf(row: InvoiceContent, found: Imported | Tombstone): AddOutcome {
+        if (found.type === 'tombstone' || found.erased !== undefined) {
+          const content = found.type === 'tombstone' ? found.content : importedHash(found);
+          return content === contentHash(row) ? 'duplicate' : 'otherContent';
+        }
+        if (!sameContent(found, row)) return 'otherContent';
+        return mayBeOurs && found.createdAt === at ? 'created' : 'duplicate';
+      }
     }
-  }
+  };
 
   /** Stored invoices of these ids, and tombstones of archived ones. */
   async function readTaken(shard: string, rows: readonly InvoiceContent[]) {
@@ -542,7 +383,3 @@ async function addOfOneImport(
 }
 
 const takenSchema = z.union([importedSchema, tombstoneSchema]);
-
-function whyRefused(code: number | undefined): AddOutcome | undefined {
-  return code === refusedBecause.taken ? 'idTaken' : undefined;
-}

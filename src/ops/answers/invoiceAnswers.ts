@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { foundKinds } from '../../invoice/foundKinds.ts';
 import { invoiceStatuses } from '../../invoice/invoiceStatus.ts';
 import { pageOf, time } from './common.ts';
 
@@ -109,6 +110,32 @@ export const invoiceDetailAnswer = invoiceAnswer.extend({
 export type InvoiceDetailAnswer = z.infer<typeof invoiceDetailAnswer>;
 
 export const invoicesAnswer = pageOf('invoices', invoiceAnswer);
+
+const charge = z.number().describe('Of the database, for this answer');
+
+export const totalsAnswer = z.object({
+  count: z.int(),
+  isExact: z.boolean().describe('False: more match than are read, and the sums are of those'),
+  sums: z.array(z.object({ currency: z.string(), count: z.int(), amountMinor: z.number() })),
+  requestUnits: charge,
+});
+export type TotalsAnswer = z.infer<typeof totalsAnswer>;
+
+export const searchAnswer = z.object({
+  groups: z
+    .array(
+      z.object({
+        kind: z.enum(foundKinds).describe('Where the text was found'),
+        invoices: z.array(invoiceAnswer),
+        hasMore: z.boolean(),
+      }),
+    )
+    .describe('The first six of each kind'),
+  customers: z.array(z.string()),
+  hasMoreCustomers: z.boolean(),
+  requestUnits: charge,
+});
+export type SearchAnswer = z.infer<typeof searchAnswer>;
 
 export const refundAnswer = z.object({
   refundId: z.string(),

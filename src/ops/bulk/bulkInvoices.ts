@@ -18,7 +18,7 @@ export interface InvoicePiece {
   amounts?: readonly { amountMinor: number; currency: string }[];
 }
 
-/** In one transaction, with room for the figures of as many days (`ChangeRequest.ids`). */
+/** In one transaction, with room for the counters of as many days (`ChangeRequest.ids`). */
 const pieceSize = 45;
 
 /** Corrections that ask the provider, side by side. */

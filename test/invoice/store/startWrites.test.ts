@@ -1,11 +1,21 @@
 import { expect, test } from 'vitest';
-import { NoClearAnswer, StoreAway } from '../../../packages/jobs/src/documents/documentStore.ts';
+import {
+  type DocumentStore,
+  NoClearAnswer,
+  StoreAway,
+} from '../../../packages/jobs/src/documents/documentStore.ts';
 import { leapingClock } from '../../../packages/leases/src/testing/leapingClock.ts';
+import { counterKeeper } from '../../../src/invoice/counters/counters.ts';
 import type { Invoice } from '../../../src/invoice/invoice.ts';
 import type { ToStart } from '../../../src/invoice/invoiceChange.ts';
-import { startWrites } from '../../../src/invoice/store/invoiceWrites.ts';
+import { invoiceWrites } from '../../../src/invoice/store/invoiceWrites.ts';
 import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
 import { aClaimedInvoice } from '../../support/anInvoice.ts';
+
+function startWrites(documents: DocumentStore) {
+  const parts = { documents, clock: leapingClock() };
+  return invoiceWrites({ ...parts, shards: 1, counters: counterKeeper(parts) });
+}
 
 /** Starts an invoice in a store that writes, and whose answers are all lost. Resolves with each of its states from then on. */
 async function startUnanswered(phase: 'claimed' | 'calling', toStart: ToStart): Promise<StoredDocument[]> {
@@ -16,7 +26,7 @@ async function startUnanswered(phase: 'claimed' | 'calling', toStart: ToStart): 
     onWrite: (after) => void states.push(after),
   });
   documents.store(aClaimedInvoice({ id: toStart.invoiceId }, { phase }));
-  const { start } = startWrites({ documents, clock: leapingClock() });
+  const { start } = startWrites(documents);
   const started = start({
     shard: '00',
     batchId: 'b1',
@@ -54,7 +64,7 @@ test('what is taken back is, however often another delivery takes one of the oth
     },
   });
   for (const id of ids) documents.store(aClaimedInvoice({ id }, { phase: 'claimed' }));
-  const { start, giveBack } = startWrites({ documents, clock: leapingClock() });
+  const { start, giveBack } = startWrites(documents);
   const invoices = ids.map((invoiceId) => ({ invoiceId }));
   const started = await start({ shard: '00', batchId: 'b1', invoices, staleAfterMs: 300_000, by: 'host-b' });
   isBack = true;
@@ -77,7 +87,7 @@ test.for([
       onWrite: (after) => void states.push(after),
     });
     documents.store(aClaimedInvoice({ id: 'inv-1' }, { phase: 'claimed' }));
-    const { start } = startWrites({ documents, clock: leapingClock() });
+    const { start } = startWrites(documents);
     const invoices = [{ invoiceId: 'inv-1' }];
     const started = start({ shard: '00', batchId: 'b1', invoices, staleAfterMs: 300_000, by: 'host-b' });
     await expect(started).rejects.toThrow(StoreAway);
@@ -94,7 +104,7 @@ test('one that the store denies has not been applied, so nothing is taken back',
     },
   });
   documents.store(aClaimedInvoice({ id: 'inv-1' }, { phase: 'claimed' }));
-  const { start } = startWrites({ documents, clock: leapingClock() });
+  const { start } = startWrites(documents);
   const invoices = [{ invoiceId: 'inv-1' }];
   const started = start({ shard: '00', batchId: 'b1', invoices, staleAfterMs: 300_000, by: 'host-b' });
   await expect(started).rejects.toThrow(StoreAway);

@@ -94,7 +94,7 @@ export async function bulkWorld() {
   function aProcess() {
     const invoices = cosmosInvoiceStore(containers.invoices, { clock, shards });
     const store = mortal(invoices, ['change', 'update']);
-    const outbox = mortal(cosmosOutboxStore(containers.invoices, { clock }), ['redrive', 'discard']);
+    const outbox = mortal(cosmosOutboxStore(containers.invoices), ['redrive', 'discard']);
     const job = bulkJob({
       invoices: store,
       outbox,

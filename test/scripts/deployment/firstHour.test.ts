@@ -130,7 +130,7 @@ test('a first deployment with late roles, late secrets and 503s at every step en
   expect(calls.restart).toBe(2);
   expect(minutes).toBeLessThan(10);
   // Whoever watches sees what it is waiting for.
-  expect(lines.filter((line) => line.startsWith('not yet: ')).length).toBeGreaterThan(5);
+  expect(lines.filter((line) => line.startsWith('still waiting: ')).length).toBeGreaterThan(5);
 });
 
 test('without a key in the vault it ends green and says so, however often the vault could not be asked', async () => {

@@ -20,7 +20,7 @@ export type Fate =
   /** The sender dies before it is sent, or after its effect. */
   | { kind: 'crash'; when: 'before' | 'after'; thereMs: number; downMs: number };
 
-/** The call failed on its way. */
+/** The call failed in flight. */
 export class CallFailed extends Error {
   override readonly name = 'CallFailed';
   readonly reason: 'noAnswer' | 'busy' | 'denied';

@@ -38,7 +38,7 @@ export type Fleet = ReturnType<typeof createFleet>;
 const restartMs = 30_000;
 /** Beside a webhook the list is not read up to its end: that has ten minutes to bring an event (ms). */
 const deliveredWithinMs = 630_000;
-/** After that the order of a refund may be lost, and its call was on its way for so long at most (ms). */
+/** After that the order of a refund may be lost, and its call was in flight for so long at most (ms). */
 const mayBeLostMs = 65_000;
 const onItsWayMs = 10_000;
 /** Name under which the tick that reads the provider's list is due. */
@@ -67,7 +67,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     isVoided: (id) => world.voided.has(id),
     madeByHand(refundId) {
       const made = world.byHand.get(refundId);
-      // Until then its order need not be lost, or its call may be on its way.
+      // Until then its order need not be lost, or its call may be in flight.
       return (
         made !== undefined &&
         isReliable(plan) &&

@@ -3,7 +3,7 @@
  * the process if one takes longer than ten minutes.
  */
 
-import { functionTimeoutMs } from '../../../packages/jobs/src/stopping.ts';
+import { functionTimeoutMs } from '../../../packages/jobs/src/timeBudget.ts';
 import type { Attributes, Telemetry } from '../../../packages/leases/src/telemetry.ts';
 import { type App, createApp } from '../../../src/app.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
@@ -23,7 +23,7 @@ export interface Host {
   readonly app: App;
   /** True while it fires timers and takes messages. */
   listens: boolean;
-  /** Messages and items under way, by kind. */
+  /** Messages and items in flight, by kind. */
   readonly busy: Map<string, number>;
   /** Called when the process dies. */
   readonly onDeath: Set<() => void>;

@@ -2,7 +2,7 @@
 
 import type { OutboxEntry } from '../../../packages/jobs/src/outbox/outboxMessage.ts';
 import type { InvoiceStatus } from '../../../src/invoice/invoiceStatus.ts';
-import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
+import type { Summary } from '../../../src/ops/answers/reportAnswers.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { checkAlerts, checkEnd, checkWaysOut, type EndState } from '../invariants/end.ts';
 import type { InvoiceDocument } from '../invariants/steps.ts';
@@ -116,7 +116,7 @@ export function createStory(parts: FleetParts) {
     const followsAdvice = plan.outside === true && decided % 2 === 0;
     decided++;
     if (left.length === 0) return false;
-    // By then no call can be on its way.
+    // By then no call can be in flight.
     fleet.later(hour, () =>
       onHost(async (host) => {
         for (const { id: invoiceId, reason, status: before } of left) {

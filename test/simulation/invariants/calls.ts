@@ -6,7 +6,7 @@ import { NoClearAnswer } from '../../../packages/jobs/src/documents/documentStor
 import { inForce, type PauseOrder, pausedWithinMs } from '../../../packages/jobs/src/rate/pause.ts';
 import type { WorkItem } from '../../../packages/jobs/src/workItems/workItem.ts';
 import { workItemLockKey } from '../../../packages/leases/src/index.ts';
-import { messageLockMs } from '../../../src/paying/executePayments.ts';
+import { messageLockMs } from '../../../src/paying/messageLock.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';
 import type { Machine } from '../engine/machine.ts';
 import { type Activity, activity } from '../fleet/activity.ts';

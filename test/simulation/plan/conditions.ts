@@ -58,7 +58,7 @@ const latencies: Readonly<Record<Service, readonly [number, number]>> = {
   webhook: [20, 200],
 };
 
-/** No call is on its way for longer than this, in milliseconds: exactly-once.md says what a longer one could do. */
+/** No call is in flight for longer than this, in milliseconds: exactly-once.md says what a longer one could do. */
 const longestMs = 60_000;
 
 /** One call in so many takes much longer than usual. */

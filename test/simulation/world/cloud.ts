@@ -11,8 +11,7 @@ import {
 import { type WorkItem, workItemMessages } from '../../../packages/jobs/src/workItems/workItem.ts';
 import type { Cloud } from '../../../src/cloud.ts';
 import { shardsCheck } from '../../../src/invoice/shard.ts';
-import { accountRecord } from '../../../src/paying/accountCheck.ts';
-import type { LockRenewal } from '../../../src/paying/executePayments.ts';
+import type { LockRenewal } from '../../../src/paying/messageLock.ts';
 import { queues as queueNames, serviceBusQueues } from '../../../src/platform/azureNames.ts';
 import { idOfNext } from '../../../src/platform/serviceBusHeldMessages.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
@@ -76,9 +75,10 @@ export function cloudOf(
     trustedUntil: locks.trustedUntil,
     cloud: {
       imports: world.imports,
-      archive: { documents, store: memoryArchiveStore(documents), blobs: memoryArchiveBlobs(world.archived) },
+      documents,
+      archive: { store: memoryArchiveStore(documents), blobs: memoryArchiveBlobs(world.archived) },
       invoices: memoryInvoiceStore(documents, { clock, shards }),
-      outbox: memoryOutboxStore(documents, { clock }),
+      outbox: memoryOutboxStore(documents),
       lockStore: locks.store,
       pace: cosmos(world.pace, ['read', 'create', 'change']),
       pauses: cosmos(world.pauses, ['read', 'begin', 'end']),
@@ -192,8 +192,6 @@ export function cloudOf(
       ],
       healthChecks: [],
       checkShards: shardsCheck(documents, shards),
-      // For the dashboard only, which nobody opens here.
-      account: accountRecord(documents, clock),
       async close() {},
     },
   };

@@ -34,7 +34,7 @@ export interface LedgerPayment {
   /** From when on the search finds it. */
   readonly searchableAt: number;
   progress: PaymentProgress;
-  /** It can be canceled although it is on its way to the bank. */
+  /** It can be canceled although it is with the bank. */
   cancels?: true | undefined;
   /** When somebody with its secret confirmed it once more after it had failed, milliseconds. */
   confirmedAgainAt?: number;

@@ -181,7 +181,7 @@ export function createProvider({
 
   function replay({ answer, paymentId, busyUntil }: Key): ChargeOutcome {
     if (timeline.now < busyUntil)
-      return { kind: 'unknown', message: '409: a call with this key is under way' };
+      return { kind: 'unknown', message: '409: a call with this key is in flight' };
     if (answer.kind === 'unknown') return { ...answer, remembered: true };
     const payment = payments.get(paymentId ?? '');
     if (answer.kind !== 'succeeded' || payment === undefined || !isTouched(payment)) return answer;
@@ -360,7 +360,7 @@ export function createProvider({
       const payment = payments.get(paymentId);
       if (payment?.progress.kind === 'canceled') return { kind: 'canceled' };
       const kind = payment?.progress.kind;
-      // A payment on its way to the bank cannot be stopped. One that has failed could be confirmed once more.
+      // A payment with the bank cannot be stopped. One that has failed could be confirmed once more.
       const isOnItsWay =
         payment?.progress.kind === 'alive' &&
         payment.progress.state === 'processing' &&

@@ -43,7 +43,12 @@ export async function call<T>(answer: z.ZodType<T>, path: string, sent: Sent = {
 export async function download(path: string, name: string, accept: string): Promise<void> {
   const response = await send(path, { headers: { accept } });
   // Excel takes a file without this mark for one in the encoding of Windows.
-  const url = URL.createObjectURL(new Blob(['\uFEFF', await response.blob()], { type: accept }));
+  saveAs(new Blob(['\uFEFF', await response.blob()], { type: accept }), name);
+}
+
+/** Saves a file of this name. */
+export function saveAs(content: Blob, name: string): void {
+  const url = URL.createObjectURL(content);
   const link = document.createElement('a');
   link.href = url;
   link.download = name;

@@ -1,10 +1,17 @@
 import { z } from 'zod';
-import { auditAnswer, reportAnswer } from '../../../src/ops/answers/figureAnswers.ts';
-import { importAnswer, rejectedAnswer } from '../../../src/ops/answers/importAnswers.ts';
+import {
+  fileBegunAnswer,
+  importAnswer,
+  importsAnswer,
+  importViewAnswer,
+  rejectedAnswer,
+} from '../../../src/ops/answers/importAnswers.ts';
 import {
   invoiceDetailAnswer,
   invoicesAnswer,
   refundAnswer,
+  searchAnswer,
+  totalsAnswer,
 } from '../../../src/ops/answers/invoiceAnswers.ts';
 import { leasesAnswer, releasedAnswer } from '../../../src/ops/answers/leaseAnswers.ts';
 import {
@@ -15,6 +22,7 @@ import {
 } from '../../../src/ops/answers/messageAnswers.ts';
 import { meAnswer, overviewAnswer } from '../../../src/ops/answers/overviewAnswers.ts';
 import { pauseInForceAnswer } from '../../../src/ops/answers/pauseAnswers.ts';
+import { auditAnswer, reportAnswer } from '../../../src/ops/answers/reportAnswers.ts';
 import { runAnswer, runsAnswer, startedAnswer } from '../../../src/ops/answers/runAnswers.ts';
 import { call } from './call.ts';
 
@@ -48,9 +56,15 @@ export const api = {
   resume: (reason?: string) => call(z.unknown(), 'resume', post(reason === undefined ? {} : { reason })),
 
   invoices: (query: Query) => call(invoicesAnswer, withQuery('invoices', query)),
+  totals: (query: Query) => call(totalsAnswer, withQuery('totals', query)),
+  search: (text: string) => call(searchAnswer, withQuery('search', { text })),
   invoice: (id: string) => call(invoiceDetailAnswer, one('invoices', id)),
-  importRows: (text: { content: string; type: string }) =>
-    call(importAnswer, 'invoices', { method: 'POST', text }),
+  beginImport: (body: { fileName: string; rows: number; columns: readonly string[]; separator: string }) =>
+    call(fileBegunAnswer, 'imports', post(body)),
+  importRows: (text: { content: string; type: string }, query: Query) =>
+    call(importAnswer, withQuery('invoices', query), { method: 'POST', text }),
+  imports: (query: Query) => call(importsAnswer, withQuery('imports', query)),
+  import: (id: string) => call(importViewAnswer, one('imports', id)),
   rejected: (importId: string, query: Query) =>
     call(rejectedAnswer, withQuery(`${one('imports', importId)}/rejected`, query)),
   retry: (id: string, body: { reason?: string; notCharged?: true; paymentMethod?: string }) =>

@@ -20,7 +20,7 @@ export function invoiceStory(
         ? `It waits for you${because}. Put right what is wrong, then retry or void it.`
         : `It may have been charged${because}. Retry it: a charge that went through is found, not repeated.`;
     case 'processing':
-      return 'Its payment is under way at the provider. A bank debit takes days; there is nothing to do.';
+      return 'Its payment is in progress at the provider. A bank debit takes days; there is nothing to do.';
     case 'claimed':
       return 'It is being paid right now.';
     case 'pending':

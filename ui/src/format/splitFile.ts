@@ -21,10 +21,10 @@ export interface SplitFile {
   unclear: number;
   /** Due dates without a time, which are taken as midnight UTC. */
   plainDates: number;
-  /** The id in a row. */
-  idOf: (number: number) => string;
-  /** A file with these rows as they were, each with its error. It can be mended and imported again. */
-  withErrors: (errors: readonly { number: number; error: string }[]) => string;
+  /** Names of the columns that are sent, in their order; none of JSON. */
+  columns: readonly string[];
+  /** Between the values of the file. */
+  separator: string;
 }
 
 /**
@@ -88,16 +88,8 @@ function splitJson(text: string, rowsPerPart: number, now: number): SplitFile {
     type: 'application/json',
     ...joined(rows, rowsPerPart, now, (part) => `[${part.map(({ content }) => content).join(',')}]`),
     plainDates: 0,
-    idOf(number) {
-      const id = items[number - 1]?.id;
-      return typeof id === 'string' ? id : '';
-    },
-    withErrors: (errors) =>
-      JSON.stringify(
-        errors.map(({ number, error }) => ({ ...items[number - 1], error })),
-        null,
-        2,
-      ),
+    columns: [],
+    separator: ',',
   };
 }
 
@@ -111,17 +103,15 @@ function splitCsv(text: string, rowsPerPart: number, now: number): SplitFile {
   const [first = '', ...records] = recordsOf(text.replace(/^\uFEFF/, ''));
   const separator = first.includes(';') && !first.includes(',') ? ';' : ',';
   const columns = cellsOf(first, separator);
-  const [amountAt, currencyAt, dueAt, errorAt, idAt] = ['amount', 'currency', 'dueAt', 'error', 'id'].map(
-    (name) => columns.indexOf(name),
-  ) as [number, number, number, number, number];
-  const originals = new Map<number, string>();
+  const [amountAt, currencyAt, dueAt, errorAt] = ['amount', 'currency', 'dueAt', 'error'].map((name) =>
+    columns.indexOf(name),
+  ) as [number, number, number, number];
   const isRewritten = separator !== ',' || errorAt !== -1;
-  const sent = (cells: readonly string[]) => lineOf(cells.toSpliced(errorAt, errorAt === -1 ? 0 : 1), ',');
+  const sent = (cells: readonly string[]) => csvLineOf(cells.toSpliced(errorAt, errorAt === -1 ? 0 : 1), ',');
   let plainDates = 0;
   const rows = records.flatMap((record, index): Row[] => {
     if (/^[\s,;]*$/.test(record)) return [];
     const number = index + 2;
-    originals.set(number, record);
     const cells = cellsOf(record, separator);
     const isPlain = plainDate.test(cells[dueAt] ?? '');
     if (isPlain) {
@@ -140,19 +130,12 @@ function splitCsv(text: string, rowsPerPart: number, now: number): SplitFile {
     ];
   });
   const header = isRewritten ? sent(columns) : first;
-  const without = (cells: readonly string[]) => (errorAt === -1 ? cells : cells.toSpliced(errorAt, 1));
-  const original = (number: number) => cellsOf(originals.get(number) ?? '', separator);
   return {
     type: 'text/csv',
     ...joined(rows, rowsPerPart, now, (part) => header + part.map(({ content }) => content).join('')),
     plainDates,
-    idOf: (number) => original(number)[idAt] ?? '',
-    withErrors: (errors) =>
-      [
-        // Excel takes a file without this mark for one in the encoding of Windows.
-        `\uFEFF${lineOf([...without(columns), 'error'], separator)}`,
-        ...errors.map(({ number, error }) => lineOf([...without(original(number)), error], separator)),
-      ].join(''),
+    columns: errorAt === -1 ? columns : columns.toSpliced(errorAt, 1),
+    separator,
   };
 }
 
@@ -177,7 +160,7 @@ function cellsOf(record: string, separator: string): string[] {
 }
 
 /** A line of these values as they are: it is read by who wrote them, or by the app, which takes an export's marks away. */
-function lineOf(cells: readonly string[], separator: string): string {
+export function csvLineOf(cells: readonly string[], separator: string): string {
   const quoted = cells.map((cell) =>
     /["\r\n]|^\s|\s$/.test(cell) || cell.includes(separator) ? `"${cell.replaceAll('"', '""')}"` : cell,
   );

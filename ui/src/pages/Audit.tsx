@@ -1,4 +1,4 @@
-import type { AuditRecord } from '../../../src/ops/answers/figureAnswers.ts';
+import type { AuditRecord } from '../../../src/ops/answers/reportAnswers.ts';
 import { api, withQuery } from '../api/requests.ts';
 import type { Place } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';

@@ -3,12 +3,14 @@ import { CallFailed } from '../api/call.ts';
 import { counted, countText, sumsText } from '../format/amountText.ts';
 import { fileText, tellingWords } from '../format/fileText.ts';
 import { type SplitFile, splitFile } from '../format/splitFile.ts';
+import type { Place } from '../hooks/location.ts';
 import { State } from '../hooks/state.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
 import { DropFile } from '../parts/DropFile.tsx';
 import { FieldErrors, failureText } from '../parts/Failure.tsx';
-import { importParts, noProgress, type Progress, rowsPerPart } from '../parts/importParts.ts';
+import { beginImport, importParts, rowsPerPart, type Sending } from '../parts/importParts.ts';
 import { ImportResult } from '../parts/ImportResult.tsx';
+import { Imports } from '../parts/Imports.tsx';
 import { Page } from '../parts/Page.tsx';
 
 const header = 'id,customerId,amount,currency,dueAt,paymentMethod,description';
@@ -17,7 +19,7 @@ type Progressed =
   | { kind: 'empty'; failure?: string }
   | { kind: 'otherEncoding'; name: string; asWindows: string }
   | { kind: 'chosen'; name: string; file: SplitFile }
-  | { kind: 'sending' | 'done'; name: string; file: SplitFile; progress: Progress; failure?: unknown };
+  | { kind: 'sending' | 'done'; name: string; file: SplitFile; sending?: Sending; failure?: unknown };
 
 /** The import of this tab: it goes on, and stays to be read, while another page is looked at. */
 let latest: Progressed = { kind: 'empty' };
@@ -46,17 +48,20 @@ function take(name: string, text: string): void {
   }
 }
 
-async function send(name: string, file: SplitFile): Promise<void> {
-  let reached = noProgress;
-  set({ kind: 'sending', name, file, progress: reached });
+async function send(name: string, file: SplitFile, before?: Sending): Promise<void> {
+  let reached = before === undefined ? {} : { sending: before };
+  set({ kind: 'sending', name, file, ...reached });
   try {
-    for await (const progress of importParts(file)) {
-      reached = progress;
-      set({ kind: 'sending', name, file, progress });
+    const sending = before ?? (await beginImport(name, file));
+    reached = { sending };
+    set({ kind: 'sending', name, file, sending });
+    for await (const further of importParts(file, sending)) {
+      reached = { sending: further };
+      set({ kind: 'sending', name, file, sending: further });
     }
-    set({ kind: 'done', name, file, progress: reached });
+    set({ kind: 'done', name, file, ...reached });
   } catch (error) {
-    set({ kind: 'done', name, file, progress: reached, failure: error });
+    set({ kind: 'done', name, file, ...reached, failure: error });
   }
 }
 
@@ -66,7 +71,7 @@ addEventListener('beforeunload', (event) => {
 });
 
 /** Stores the invoices of a file. Sending a file again is safe. */
-export function Import() {
+export function Import({ place }: { place: Place }) {
   const { pause } = useContext(State);
   const [state, setState] = useState(latest);
   useEffect(() => {
@@ -121,28 +126,32 @@ export function Import() {
       {(state.kind === 'sending' || state.kind === 'done') && (
         <>
           <p>
-            <progress max={state.file.rows} value={state.progress.sent} aria-label="Rows sent" />{' '}
-            {countText(state.progress.sent)} of {counted(state.file.rows, 'row')} of {state.name}
+            <progress max={state.file.rows} value={state.sending?.rows ?? 0} aria-label="Rows sent" />{' '}
+            {countText(state.sending?.rows ?? 0)} of {counted(state.file.rows, 'row')} of {state.name}
           </p>
           {state.kind === 'done' && state.failure !== undefined && (
             <div class="failure" role="alert">
               <p>
                 {failureText(state.failure)} What was stored stays.{' '}
                 {mayHelp(state.failure)
-                  ? 'Send the file again: it goes on with the rest.'
+                  ? 'Send the rest again: it goes on where it was.'
                   : 'Sending it again would fail again: put the file right, then choose it once more.'}
               </p>
               <FieldErrors error={state.failure} />
               {mayHelp(state.failure) && (
-                <button type="button" onClick={() => void send(state.name, state.file)}>
+                <button type="button" onClick={() => void send(state.name, state.file, state.sending)}>
                   Send again
                 </button>
               )}
             </div>
           )}
-          <ImportResult progress={state.progress} file={state.file} done={state.kind === 'done'} />
+          {state.sending !== undefined && (
+            <ImportResult key={`${state.sending.importId} ${state.kind}`} id={state.sending.importId} />
+          )}
         </>
       )}
+      <h2>Imports</h2>
+      <Imports place={place} />
     </Page>
   );
 }

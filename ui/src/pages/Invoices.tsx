@@ -4,7 +4,7 @@ import type { InvoiceAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
 import { download } from '../api/call.ts';
 import { api, withQuery } from '../api/requests.ts';
 import { counted, sumsText } from '../format/amountText.ts';
-import { go, type Place } from '../hooks/location.ts';
+import { go, type Place, withFilters } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';
 import { useHasCall } from '../hooks/session.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
@@ -19,9 +19,22 @@ import { Loaded } from '../parts/Loaded.tsx';
 import { Page } from '../parts/Page.tsx';
 import { Pager } from '../parts/Pager.tsx';
 import { Table } from '../parts/Table.tsx';
+import { Totals } from '../parts/Totals.tsx';
 
 const filters: readonly Filter[] = [
   { name: 'status', label: 'Status', kind: { options: [['', 'all'], ...invoiceStatuses] } },
+  {
+    name: 'only',
+    label: 'Only',
+    kind: {
+      options: [
+        ['', 'all'],
+        ['refunded', 'refunded'],
+        ['disputed', 'disputed'],
+        ['waitsForRetry', 'waits for retry'],
+      ],
+    },
+  },
   {
     name: 'undecided',
     label: 'At the provider',
@@ -34,8 +47,13 @@ const filters: readonly Filter[] = [
   },
   { name: 'customer', label: 'Customer', kind: 'text' },
   { name: 'currency', label: 'Currency', kind: 'text' },
-  { name: 'dueAfter', label: 'Due from', kind: 'date' },
-  { name: 'dueBefore', label: 'Due before', kind: 'date' },
+  {
+    label: 'Due',
+    from: { name: 'dueAfter', label: 'Due from' },
+    to: { name: 'dueBefore', label: 'Due before' },
+    includesTo: false,
+    none: 'at any time',
+  },
 ];
 
 /** The invoices that match, and what may be done with several of them. */
@@ -55,7 +73,8 @@ export function Invoices({ place }: { place: Place }) {
   // A change of single rows ends the selection of everything: it names the rows of this page only.
   const select = (changed: Selected['ids']) => setSelection({ of: list, ids: changed });
   const chosen = rows.filter(({ id }) => selected.has(id));
-  const { continuation: _, ...filter } = asked;
+  const { continuation: _, sort = '', ...filter } = asked;
+  const given = Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 
   return (
     <Page
@@ -82,15 +101,18 @@ export function Invoices({ place }: { place: Place }) {
                     ? 'Every invoice that matches is selected, on all pages. They are counted before anything changes.'
                     : `${counted(chosen.length, 'invoice')} selected: ${sumsText(chosen)}`}
                 </p>
-                {mayBulk && continuation !== null && asked.status !== undefined && (
-                  <button
-                    type="button"
-                    aria-pressed={allMatching}
-                    onClick={() => select(allMatching ? new Set() : 'all')}
-                  >
-                    Select all that match
-                  </button>
-                )}
+                {mayBulk &&
+                  continuation !== null &&
+                  asked.status !== undefined &&
+                  !given.some((name) => name === 'only' || name === 'undecided') && (
+                    <button
+                      type="button"
+                      aria-pressed={allMatching}
+                      onClick={() => select(allMatching ? new Set() : 'all')}
+                    >
+                      Select all that match
+                    </button>
+                  )}
                 <ActionButton label="Retry…" why={whyNot(chosen, 'retry')} onClick={() => setBulk('retry')} />
                 <ActionButton
                   label="Void…"
@@ -100,6 +122,7 @@ export function Invoices({ place }: { place: Place }) {
                 />
               </section>
             )}
+            <Totals filter={filter} />
             <Table
               caption="Invoices"
               columns={invoiceColumns}
@@ -107,6 +130,12 @@ export function Invoices({ place }: { place: Place }) {
               keyOf={({ id }) => id}
               stateOf={({ status, attempts }) => `${status} ${attempts}`}
               selection={{ selected, change: select }}
+              sorting={
+                // An index sorts all invoices, or those of some due dates.
+                given.every((name) => name === 'dueAfter' || name === 'dueBefore')
+                  ? { by: sort, change: (by) => go(withFilters(place, { sort: by, page: undefined })) }
+                  : undefined
+              }
               empty={<NoInvoices filtered={list !== 'invoices'} />}
             />
             <Pager place={place} continuation={continuation} shown={invoices.length} />
@@ -145,15 +174,18 @@ function queryOf(query: URLSearchParams): Record<string, string | undefined> {
     const value = given(name);
     return value === undefined ? undefined : `${value.slice(0, 10)}T00:00:00Z`;
   };
-  return {
+  const filter = {
     status: given('status'),
+    only: given('only'),
     undecided: given('undecided'),
     customer: given('customer'),
     currency: given('currency')?.toUpperCase(),
     dueAfter: day('dueAfter'),
     dueBefore: day('dueBefore'),
-    continuation: given('page'),
   };
+  const { dueAfter: _, dueBefore: __, ...others } = filter;
+  const isSorted = Object.values(others).every((value) => value === undefined);
+  return { ...filter, sort: isSorted ? given('sort') : undefined, continuation: given('page') };
 }
 
 function someClaimed({ invoices }: { invoices: readonly InvoiceAnswer[] }): boolean {

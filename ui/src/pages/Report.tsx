@@ -1,4 +1,4 @@
-import type { ReportDay } from '../../../src/ops/answers/figureAnswers.ts';
+import type { ReportDay } from '../../../src/ops/answers/reportAnswers.ts';
 import { download } from '../api/call.ts';
 import { api, withQuery } from '../api/requests.ts';
 import { amountText, countText } from '../format/amountText.ts';
@@ -12,8 +12,13 @@ import { Page } from '../parts/Page.tsx';
 import { type Column, Table } from '../parts/Table.tsx';
 
 const filters: readonly Filter[] = [
-  { name: 'from', label: 'From', kind: 'date' },
-  { name: 'to', label: 'To', kind: 'date' },
+  {
+    label: 'Days',
+    from: { name: 'from', label: 'From' },
+    to: { name: 'to', label: 'To' },
+    includesTo: true,
+    none: 'the last 30',
+  },
   { name: 'currency', label: 'Currency', kind: 'text' },
 ];
 

@@ -1,59 +1,66 @@
-import { countText } from '../format/amountText.ts';
-import type { SplitFile } from '../format/splitFile.ts';
-import type { Progress, RefusedRow } from './importParts.ts';
+import type { ImportViewAnswer, RefusedRow } from '../../../src/ops/answers/importAnswers.ts';
+import { saveAs } from '../api/call.ts';
+import { api } from '../api/requests.ts';
+import { countText, sumsText } from '../format/amountText.ts';
+import { idIn, refusedFile } from '../format/refusedFile.ts';
+import { usePolled } from '../hooks/polled.ts';
+import { announce } from './Announcements.tsx';
+import { failureText } from './Failure.tsx';
 import { Link } from './Link.tsx';
+import { Loaded } from './Loaded.tsx';
 import { StartRunButton } from './StartRunDialog.tsx';
+import { Status } from './Status.tsx';
 import { type Column, Table } from './Table.tsx';
+import { ExactTime, Time } from './Time.tsx';
 
-/** Rows that are shown; a file with more of them is wrong as a whole. */
-const mostShown = 500;
+interface Found {
+  view: ImportViewAnswer;
+  /** The first of the refused rows. */
+  refused: readonly RefusedRow[];
+}
 
-/** Shows the outcome of an import: rejected rows first. */
-export function ImportResult({
-  progress: { created, duplicates, rejected },
-  file,
-  done,
-}: {
-  progress: Progress;
-  file: SplitFile;
-  done: boolean;
-}) {
+async function read(id: string): Promise<Found> {
+  const [view, { rejected }] = await Promise.all([api.import(id), api.rejected(id, {})]);
+  return { view, refused: rejected };
+}
+
+/** An import as it is recorded: what became of its rows, refused ones first. */
+export function ImportResult({ id }: { id: string }) {
+  const look = usePolled({
+    name: `import ${id}`,
+    load: () => read(id),
+    isBusy: ({ view }) => view.status === 'running',
+  });
+  return <Loaded look={look}>{(found) => <Details {...found} />}</Loaded>;
+}
+
+function Details({ view, refused }: Found) {
+  const { fileName, rows, status, by, startedAt, created, duplicates, rejected, sums } = view;
   return (
     <>
+      <p class="story">
+        <Status of={status} /> <strong>{fileName ?? 'Rows without a file'}</strong>
+        {rows !== null && `, ${countText(rows)} rows`}, by {by}, <ExactTime at={startedAt} /> (
+        <Time at={startedAt} />){status !== 'completed' && `. ${meaning[status]}`}
+        {sums.length > 0 && `. Stored: ${sumsText(sums)}`}
+      </p>
       <ul class="figures" aria-label="Rows by what became of them">
-        <li class={`figure ${rejected.length === 0 ? 'calm' : 'bad'}`}>
-          <span class="figure-body">
-            <span class="name">Rejected</span>
-            <span class="count">{countText(rejected.length)}</span>
-          </span>
-        </li>
-        <li class="figure good">
-          <span class="figure-body">
-            <span class="name">Stored</span>
-            <span class="count">{countText(created)}</span>
-          </span>
-        </li>
-        <li class="figure calm">
-          <span class="figure-body">
-            <span class="name">Known already</span>
-            <span class="count">{countText(duplicates)}</span>
-          </span>
-        </li>
+        <Count name="Rejected" count={rejected} tone={rejected === 0 ? 'calm' : 'bad'} />
+        <Count name="Stored" count={created} tone="good" />
+        <Count name="Known already" count={duplicates} tone="calm" />
       </ul>
-      {done && (
-        <div class="actions">
-          <Link to="/" class="button">
-            Watch them being paid
-          </Link>
-          <StartRunButton />
-          {rejected.length > 0 && (
-            <button type="button" onClick={() => save(rejected, file)}>
-              Rejected rows as a file
-            </button>
-          )}
-        </div>
-      )}
-      {rejected.length > 0 && (
+      <div class="actions">
+        <Link to="/" class="button">
+          Watch them being paid
+        </Link>
+        <StartRunButton />
+        {rejected > 0 && (
+          <button type="button" onClick={() => void save(view)}>
+            Rejected rows as a file
+          </button>
+        )}
+      </div>
+      {refused.length > 0 && (
         <>
           <h2>Rejected rows</h2>
           <p class="quiet">
@@ -62,13 +69,13 @@ export function ImportResult({
           </p>
           <Table
             caption="Rejected rows"
-            columns={columnsFor(file)}
-            rows={rejected.slice(0, mostShown)}
-            keyOf={({ number, field }) => `${number} ${field}`}
+            columns={columnsFor(view)}
+            rows={refused}
+            keyOf={({ index, field }) => `${index} ${field}`}
             empty={null}
           />
-          {rejected.length > mostShown && (
-            <p>And {countText(rejected.length - mostShown)} more: see the file of them.</p>
+          {rejected > refused.length && (
+            <p>And {countText(rejected - refused.length)} more: see the file of them.</p>
           )}
         </>
       )}
@@ -76,21 +83,50 @@ export function ImportResult({
   );
 }
 
-function columnsFor({ type, idOf }: SplitFile): readonly Column<RefusedRow>[] {
+const meaning: Readonly<Record<Exclude<ImportViewAnswer['status'], 'completed'>, string>> = {
+  running: 'Its rows are still coming.',
+  stopped: 'The rest of it could not be read.',
+  interrupted: 'No more rows came. Choose the file again: it goes on with the rest.',
+};
+
+function Count({ name, count, tone }: { name: string; count: number; tone: string }) {
+  return (
+    <li class={`figure ${tone}`}>
+      <span class="figure-body">
+        <span class="name">{name}</span>
+        <span class="count">{countText(count)}</span>
+      </span>
+    </li>
+  );
+}
+
+function columnsFor(view: ImportViewAnswer): readonly Column<RefusedRow>[] {
+  // A body that was sent by itself has places from 0.
+  const head = view.fileName === null ? 'Place' : view.columns.length > 0 ? 'Row of the file' : 'Item';
   return [
-    { head: type === 'text/csv' ? 'Row of the file' : 'Item', right: true, cell: ({ number }) => number },
-    { head: 'Id', cell: ({ number }) => idOf(number) },
+    { head, right: true, cell: ({ index }) => index },
+    { head: 'Id', cell: (row) => idIn(view, row) },
     { head: 'Field', cell: ({ field }) => <code>{field}</code> },
-    { head: 'What is wrong', cell: ({ error }) => error },
+    { head: 'What is wrong', cell: ({ error }) => <span class="why">{error}</span> },
   ];
 }
 
-function save(rejected: readonly RefusedRow[], { type, withErrors }: SplitFile): void {
-  const told = rejected.map(({ number, field, error }) => ({ number, error: `${field}: ${error}` }));
-  const url = URL.createObjectURL(new Blob([withErrors(told)], { type }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = type === 'text/csv' ? 'rejected.csv' : 'rejected.json';
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+/** Saves all refused rows as a file. */
+async function save(view: ImportViewAnswer): Promise<void> {
+  const all: RefusedRow[] = [];
+  try {
+    for (let continuation: string | null = ''; continuation !== null;) {
+      const page: Awaited<ReturnType<typeof api.rejected>> = await api.rejected(view.importId, {
+        continuation,
+      });
+      all.push(...page.rejected);
+      continuation = page.continuation;
+    }
+  } catch (error) {
+    announce(failureText(error));
+    return;
+  }
+  const isCsv = view.columns.length > 0;
+  const content = new Blob([refusedFile(view, all)], { type: isCsv ? 'text/csv' : 'application/json' });
+  saveAs(content, isCsv ? 'rejected.csv' : 'rejected.json');
 }

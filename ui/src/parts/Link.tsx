@@ -17,6 +17,11 @@ export function Link({ to, children, ...rest }: LinkProps) {
   );
 }
 
+/** The invoices of a customer. */
+export function customerPath(customer: string): string {
+  return `/invoices?${new URLSearchParams({ customer })}`;
+}
+
 export function invoicePath(id: string): string {
   return `/invoices/${encodeURIComponent(id)}`;
 }

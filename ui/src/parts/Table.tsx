@@ -6,6 +6,14 @@ export interface Column<Row> {
   cell: (row: Row) => ComponentChildren;
   /** Numbers and amounts. */
   right?: true;
+  /** Name of its order, if the list can have it. */
+  sort?: string;
+}
+
+/** The order of a list: the name of a column's, with a minus if the latest come first. */
+export interface Sorting {
+  by: string;
+  change: (by: string | undefined) => void;
 }
 
 interface TableProps<Row> {
@@ -18,6 +26,8 @@ interface TableProps<Row> {
   stateOf?: (row: Row) => string;
   /** The rows can be selected. */
   selection?: Selection;
+  /** The list can be sorted. */
+  sorting?: Sorting | undefined;
   /** Shown instead of rows. */
   empty: ComponentChildren;
 }
@@ -29,7 +39,7 @@ export interface Selection {
 
 /** A table, which is a list of cards on a phone: roles are spelled out because CSS would take them away there. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, columns, rows, keyOf, selection, empty } = props;
+  const { caption, columns, rows, keyOf, selection, sorting, empty } = props;
   if (rows.length === 0) return <div class="empty">{empty}</div>;
   return (
     <table role="table">
@@ -41,9 +51,19 @@ export function Table<Row>(props: TableProps<Row>) {
               <SelectAll ids={rows.map(keyOf)} selection={selection} />
             </th>
           )}
-          {columns.map(({ head, right }) => (
-            <th key={head} scope="col" role="columnheader" class={right === true ? 'right' : ''}>
-              {head}
+          {columns.map(({ head, right, sort }) => (
+            <th
+              key={head}
+              scope="col"
+              role="columnheader"
+              class={right === true ? 'right' : ''}
+              aria-sort={ariaSort(sort, sorting)}
+            >
+              {sort === undefined || sorting === undefined ? (
+                head
+              ) : (
+                <Sort by={sort} head={head} {...{ sorting }} />
+              )}
             </th>
           ))}
         </tr>
@@ -54,6 +74,24 @@ export function Table<Row>(props: TableProps<Row>) {
         ))}
       </tbody>
     </table>
+  );
+}
+
+function ariaSort(sort: string | undefined, sorting: Sorting | undefined) {
+  if (sort === undefined || sorting === undefined) return undefined;
+  if (sorting.by === sort) return 'ascending';
+  return sorting.by === `-${sort}` ? 'descending' : 'none';
+}
+
+/** The head of a column that sorts the list: earliest first, latest first, and as it was. */
+function Sort({ by, head, sorting }: { by: string; head: string; sorting: Sorting }) {
+  const next = sorting.by === by ? `-${by}` : sorting.by === `-${by}` ? undefined : by;
+  const arrow = sorting.by === by ? ' ↑' : sorting.by === `-${by}` ? ' ↓' : '';
+  return (
+    <button type="button" class="sort" onClick={() => sorting.change(next)}>
+      {head}
+      {arrow}
+    </button>
   );
 }
 

@@ -1,6 +1,6 @@
 import type { InvoiceAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
 import { Amount } from './Amount.tsx';
-import { invoicePath, Link } from './Link.tsx';
+import { customerPath, invoicePath, Link } from './Link.tsx';
 import { Status } from './Status.tsx';
 import type { Column } from './Table.tsx';
 import { Time } from './Time.tsx';
@@ -10,13 +10,11 @@ export const invoiceColumns: readonly Column<InvoiceAnswer>[] = [
   { head: 'Invoice', cell: ({ id }) => <Link to={invoicePath(id)}>{id}</Link> },
   {
     head: 'Customer',
-    cell: ({ customerId }) => (
-      <Link to={`/invoices?${new URLSearchParams({ customer: customerId })}`}>{customerId}</Link>
-    ),
+    cell: ({ customerId }) => <Link to={customerPath(customerId)}>{customerId}</Link>,
   },
   { head: 'Amount', right: true, cell: Amount },
   { head: 'Status', cell: ({ status }) => <Status of={status} /> },
-  { head: 'Due', cell: ({ dueAt }) => <Time at={dueAt} /> },
+  { head: 'Due', sort: 'dueAt', cell: ({ dueAt }) => <Time at={dueAt} /> },
   { head: 'Why, or until', cell: Waiting },
 ];
 

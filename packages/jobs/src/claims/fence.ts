@@ -15,7 +15,7 @@ export interface Fence {
   readonly token: number;
 }
 
-/** The store has seen a larger fencing token: somebody has taken the lease over. It ends the run. */
+/** The store has seen a larger fencing token: somebody else has the lease. It ends the run. */
 export class FencedOut extends Error {
   override readonly name = 'FencedOut';
 
@@ -94,8 +94,7 @@ export async function claimDocuments<Item extends ReadDocument>(
   const { documents } = store;
   const { partition, partitionKey = partition, items: wanted, fence } = write;
   const written = await writeUntilClear(store, {
-    partition,
-    items: wanted,
+    ...write,
     plan: (items) => [fenceCheck(fence), ...write.plan(items)],
     reread: async (items) =>
       write.parse(
@@ -104,12 +103,10 @@ export async function claimDocuments<Item extends ReadDocument>(
           items.map(({ id }) => id),
         ),
       ),
-    isApplied: (stored) => write.isApplied(stored),
     keep(items, stored) {
       const etags = new Map(stored.map(({ id, _etag }) => [id, _etag]));
       return items.filter(({ id, _etag }) => etags.get(id) === _etag);
     },
-    beforeTry: () => write.beforeTry?.(),
     async onRefused([, ...operations], [ofFence, ...codes]) {
       if (ofFence === refusedBecause.changed) throw new FencedOut(fence);
       if (ofFence !== refusedBecause.missing) {

@@ -3,6 +3,7 @@ export {
   cosmosDocuments,
   createUnlessThere,
   fromCosmos,
+  type QueryCondition,
   queryAll,
   queryCount,
   queryOldest,

@@ -255,7 +255,7 @@ export interface QueryCondition {
   condition: string;
   /** With its `@`. */
   name: string;
-  value: string | undefined;
+  value: string | number | undefined;
 }
 
 /** The part of a query that limits it to documents of a type that meet all conditions. Pure. */

@@ -1,7 +1,5 @@
 import type { Container } from '@azure/cosmos';
-import { type Clock, systemClock } from '@payonce/leases/clock';
 import {
-  cosmosDocuments,
   patchBody,
   queryAll,
   queryCount,
@@ -12,7 +10,7 @@ import {
 import { pageByTime } from '../documents/cosmosPages.ts';
 import type { Patch } from '../documents/documentStore.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
-import { markDispatched, type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from './outboxMessage.ts';
+import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from './outboxMessage.ts';
 import { discardPatch, notParked, type OutboxFilter, type OutboxStore, redrivePatch } from './outboxStore.ts';
 
 /** Bodies are large, and no list shows them. */
@@ -27,12 +25,9 @@ const entryProperties = Object.keys(outboxEntrySchema.shape)
  */
 export function cosmosOutboxStore(
   container: Container,
-  { clock = systemClock, onUnreadable }: { clock?: Clock; onUnreadable?: OnUnreadable } = {},
+  { onUnreadable }: { onUnreadable?: OnUnreadable } = {},
 ): OutboxStore {
-  const documents = cosmosDocuments(container);
   return {
-    mark: (dispatched) => markDispatched({ documents, clock }, dispatched),
-
     async due({ now, limit, shard, except = { shards: [], destinations: [] } }) {
       const leftOut = [
         ...(except.shards.length === 0 ? [] : ['NOT ARRAY_CONTAINS(@shards, c.shard)']),

@@ -1,16 +1,17 @@
 import { type Clock, systemClock } from '@payonce/leases/clock';
 import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
+import type { DocumentStore } from '../documents/documentStore.ts';
 import type { Instance } from '../instance.ts';
-import { workUnderWay } from '../stopping.ts';
 import { inSpan } from '../tracing.ts';
+import { workInFlight } from '../workInFlight.ts';
 import {
   type DispatchDecision,
   decideDispatch,
+  markDispatched,
   type OutboxMessage,
   type SendResult,
   waitedMs,
 } from './outboxMessage.ts';
-import type { OutboxStore } from './outboxStore.ts';
 
 /**
  * Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects and
@@ -39,11 +40,12 @@ interface Entry {
  * with that, and duplicate detection on Service Bus (the message id is the batch id) usually spares it the work.
  */
 export function createDispatcher({
-  outbox,
+  documents,
   destinations,
   instance: { clock = systemClock, telemetry = noTelemetry } = {},
 }: {
-  outbox: Pick<OutboxStore, 'mark'>;
+  /** Where the messages are stored. */
+  documents: DocumentStore;
   /** By the name that messages carry. */
   destinations: Readonly<Record<string, SendMessages>>;
   /** Default: the system's clock, and no telemetry. */
@@ -92,7 +94,7 @@ export function createDispatcher({
       }
     }
     try {
-      const { unclear } = await outbox.mark(decided);
+      const { unclear } = await markDispatched({ documents, clock }, decided);
       if (unclear > 0) telemetry.count(partMetric.outboxMarkFailed, { error: 'uncertain' }, unclear);
     } catch (error) {
       // The messages stay pending and are sent again.
@@ -144,13 +146,13 @@ const longestWaitMs = 5_000;
 export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {
   let waiting: OutboxMessage[] = [];
   let waitingSince = 0;
-  let underWay = 0;
-  const { track, ended } = workUnderWay(clock);
+  let inFlight = 0;
+  const { track, ended } = workInFlight(clock);
 
   return {
     send,
     sendWhenIdle(message) {
-      if (underWay === 0) {
+      if (inFlight === 0) {
         void send(message);
         return;
       }
@@ -160,11 +162,11 @@ export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {
       if (now - waitingSince >= longestWaitMs) flush();
     },
     busy() {
-      underWay++;
+      inFlight++;
       return {
         [Symbol.dispose]() {
-          underWay--;
-          if (underWay === 0) flush();
+          inFlight--;
+          if (inFlight === 0) flush();
         },
       };
     },

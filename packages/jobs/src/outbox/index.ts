@@ -21,5 +21,5 @@ export {
   outboxStatuses,
   type SendResult,
 } from './outboxMessage.ts';
-export type { Dispatched, DueQuery, OutboxStore, RedrivenMessage } from './outboxStore.ts';
+export type { DueQuery, OutboxStore, RedrivenMessage } from './outboxStore.ts';
 export { oldestPendingMs, type SweepCounts, type SweepParts, sweepOutbox } from './sweepOutbox.ts';

@@ -5,7 +5,6 @@ import { type DocumentStore, maxOperations, type Patch, StoreAway } from '../doc
 import { formatVersion, readableDocuments } from '../documents/storedDocuments.ts';
 import { patience, writeUntilClear } from '../documents/writeUntilClear.ts';
 import { activeTrace } from '../tracing.ts';
-import type { Dispatched } from './outboxStore.ts';
 
 /**
  * An outbox message and its states:
@@ -160,46 +159,48 @@ export function dispatchPatch(
   }
 }
 
-/** Records what became of messages, many to a transaction. */
+/** A message and the decision after its send. */
+export interface Dispatched {
+  message: OutboxMessage;
+  decision: DispatchDecision;
+}
+
+/**
+ * Records what became of messages, many to a transaction, as long as nobody else has recorded something since they were read.
+ * Does not wait for a store that gives no clear answer, and does not reject for its sake. Returns for how many the answer was
+ * not clear: those that are still pending are sent again.
+ */
 export async function markDispatched(
   store: { documents: DocumentStore; clock: Clock },
   dispatched: readonly Dispatched[],
 ): Promise<{ unclear: number }> {
-  const marks = oneOfEach(dispatched).map(({ message, decision }) => ({
-    message,
-    patch: dispatchPatch(message, decision),
-  }));
-  const shards = [...Map.groupBy(marks, ({ message }) => message.shard)];
-  const unclear = await Promise.all(shards.map(([shard, group]) => markAll(shard, group)));
+  const byShard = Map.groupBy(oneOfEach(dispatched), ({ message }) => message.shard);
+  const transactions = [...byShard].flatMap(([shard, all]) =>
+    Array.from({ length: Math.ceil(all.length / maxOperations) }, (_, n) => ({
+      shard,
+      some: all.slice(n * maxOperations, (n + 1) * maxOperations),
+    })),
+  );
+  const unclear = await Promise.all(transactions.map(mark));
   return { unclear: unclear.reduce((sum, count) => sum + count, 0) };
 
-  async function markAll(shard: string, group: typeof marks): Promise<number> {
-    let open = 0;
-    for (let start = 0; start < group.length; start += maxOperations) {
-      open += await markSome(shard, group.slice(start, start + maxOperations));
-    }
-    return open;
-  }
-
   /** Messages that somebody else has marked meanwhile are dropped: they need no mark of ours. */
-  async function markSome(shard: string, items: typeof marks): Promise<number> {
+  async function mark({ shard, some }: (typeof transactions)[number]): Promise<number> {
     try {
       const written = await writeUntilClear(
         store,
         {
           partition: shard,
-          items,
-          plan: (some) => some.map(({ patch }) => patch),
-          reread: async (some) => {
-            const documents = await store.documents.read(
-              shard,
-              some.map(({ message }) => message.id),
-            );
+          items: some,
+          plan: (items) => items.map(({ message, decision }) => dispatchPatch(message, decision)),
+          reread: async (items) => {
+            const ids = items.map(({ message }) => message.id);
+            const documents = await store.documents.read(shard, ids);
             return readableDocuments(documents, outboxMessageSchema, 'outboxMessage');
           },
-          keep(some, stored) {
+          keep(items, stored) {
             const byId = new Map(stored.map((message) => [message.id, message]));
-            return some.filter(({ message: { id, attempts } }) => {
+            return items.filter(({ message: { id, attempts } }) => {
               const now = byId.get(id);
               return now?.status === 'pending' && now.attempts === attempts;
             });
@@ -209,7 +210,7 @@ export async function markDispatched(
       );
       return written.kind === 'unclear' ? written.items.length : 0;
     } catch (error) {
-      if (error instanceof StoreAway) return items.length;
+      if (error instanceof StoreAway) return some.length;
       throw error;
     }
   }

@@ -1,18 +1,6 @@
 import type { Patch } from '../documents/documentStore.ts';
 import type { Page } from '../documents/pages.ts';
-import {
-  type DispatchDecision,
-  dispatchedTtl,
-  type OutboxEntry,
-  type OutboxMessage,
-  type OutboxStatus,
-} from './outboxMessage.ts';
-
-/** A message and the decision after its send. */
-export interface Dispatched {
-  message: OutboxMessage;
-  decision: DispatchDecision;
-}
+import { dispatchedTtl, type OutboxEntry, type OutboxMessage, type OutboxStatus } from './outboxMessage.ts';
 
 /** Filter of a list of messages. Absent fields do not matter. */
 export interface OutboxFilter {
@@ -42,8 +30,8 @@ export interface DueQuery {
 }
 
 /**
- * Keeps the messages of an outbox. Messages are created elsewhere: in the transaction of
- * the change that they announce. `packages/jobs/src/testing/outbox/outboxStoreContract.ts` says how a store behaves. All methods may reject with
+ * Keeps the messages of an outbox. Messages are created elsewhere, in the transaction of the
+ * change that they announce, and the dispatcher records what becomes of them. `packages/jobs/src/testing/outbox/outboxStoreContract.ts` says how a store behaves. All methods may reject with
  * `StoreAway`.
  */
 export interface OutboxStore {
@@ -53,12 +41,6 @@ export interface OutboxStore {
    * those for these destinations.
    */
   due(query: DueQuery): Promise<{ messages: OutboxMessage[]; more: boolean }>;
-  /**
-   * Records what became of messages, as long as nobody else has recorded something since they were read. Does not wait for
-   * a store that gives no clear answer, and does not reject for its sake. Returns for how many the answer was not clear:
-   * those that are still pending are sent again.
-   */
-  mark(dispatched: readonly Dispatched[]): Promise<{ unclear: number }>;
   /**
    * A page of messages of all partitions. Those that wait (pending, parked) come longest waiting first; dispatched ones,
    * and all together, newest first. @throws {BadContinuation}

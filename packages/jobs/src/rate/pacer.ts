@@ -1,4 +1,3 @@
-import type { Clock } from '@payonce/leases/clock';
 import { errorText } from '@payonce/leases/error-text';
 import { partMetric } from '@payonce/leases/telemetry';
 import { StoreAway } from '../documents/documentStore.ts';
@@ -43,7 +42,7 @@ export interface Pacer {
 /** Work is let in while fewer calls wait than this process makes in this time, in milliseconds. */
 const leadMs = 2_000;
 
-/** Interval at which waits that are over are ended, and work is let in (ms). */
+/** Interval at which waits that are over are ended, and at which work that waits looks for room (ms). */
 const lookEveryMs = 50;
 
 export interface PacerParts {
@@ -61,6 +60,8 @@ export function createPacer(
   const { clock, telemetry } = instance;
   const { limit } = policy;
   const shared = sharedClock(clock);
+  /** Calls of work that waits to be let in, and of work that was let in and is open. */
+  const work = { queued: 0, open: 0 };
   const turns = createTurns(
     { clock, shared, mayGo: () => door() === 'open' },
     {
@@ -71,14 +72,10 @@ export function createPacer(
       },
     },
   );
-  const admissions = createAdmissions(clock);
-  const supply = createSupply({ store, shared, turns, instance }, policy, {
-    waiting: () => turns.waiting + admissions.calls,
-    ahead: () => turns.waiting + admissions.calls + admissions.waitingCalls,
-    onSlots: wake,
-  });
+  const supply = createSupply({ store, shared, turns, work, instance }, policy, wake);
   let running = false;
   let woken = Promise.withResolvers<void>();
+  let line: Promise<unknown> = Promise.resolve();
 
   return {
     turn(before, place = 'inLine') {
@@ -88,10 +85,9 @@ export function createPacer(
       return turn;
     },
     admit(calls, before) {
-      if (door() === 'paused') return Promise.resolve(undefined);
-      const admission = admissions.wait(calls, before);
-      letIn();
-      start();
+      work.queued += calls;
+      const admission = line.then(() => letIn(calls, before));
+      line = admission;
       return admission;
     },
   };
@@ -101,7 +97,31 @@ export function createPacer(
     return stopping?.aborted === true ? 'paused' : gate();
   }
 
-  /** Runs while anything waits. */
+  async function letIn(calls: number, before: number): Promise<Admission | undefined> {
+    let admitted = false;
+    while (!admitted && door() !== 'paused' && clock.monotonic() < before) {
+      admitted = door() === 'open' && hasRoom();
+      if (!admitted) await clock.sleep(lookEveryMs);
+    }
+    work.queued -= calls;
+    if (!admitted) return undefined;
+    let counted = calls;
+    work.open += calls;
+    start();
+    return {
+      [Symbol.dispose]() {
+        work.open -= counted;
+        counted = 0;
+      },
+    };
+  }
+
+  function hasRoom(): boolean {
+    const ahead = turns.waiting + work.open;
+    return ahead === 0 || ahead < ((turns.rate ?? supply.pace()) * leadMs) / 1000;
+  }
+
+  /** Runs while anything waits for its turn, or will soon. */
   function start(): void {
     if (running) return;
     running = true;
@@ -110,16 +130,14 @@ export function createPacer(
 
   async function run(): Promise<void> {
     let lookedAt = Number.NEGATIVE_INFINITY;
-    while (turns.waiting > 0 || admissions.waiting > 0 || admissions.calls > 0) {
+    while (turns.waiting > 0 || work.open > 0) {
       if (door() === 'paused') {
         turns.expire(true);
-        admissions.end();
         if (stopping?.aborted === true) break;
       }
       if (clock.monotonic() - lookedAt >= lookEveryMs) {
         lookedAt = clock.monotonic();
         turns.expire();
-        letIn();
       }
       const nextMs = turns.go(supply.pace());
       supply.reserveMore();
@@ -132,80 +150,12 @@ export function createPacer(
     woken.resolve();
     woken = Promise.withResolvers();
   }
-
-  function letIn(): void {
-    admissions.go(() => {
-      if (door() !== 'open') return false;
-      const ahead = turns.waiting + admissions.calls;
-      return ahead === 0 || ahead < ((turns.rate ?? supply.pace()) * leadMs) / 1000;
-    });
-  }
 }
 
 const alwaysOpen: Pick<PauseWatch, 'gate'> = { gate: () => 'open' };
 
 /** Work that was let in: while it is open, its calls count as waiting. */
-export interface Admission extends Disposable {
-  readonly calls: number;
-}
-
-/** Work that waits to be begun until its calls can be made soon, in the order in which it came. */
-interface Admissions {
-  /** Undefined if it is not let in before `before` (monotonic milliseconds). */
-  wait(calls: number, before: number): Promise<Admission | undefined>;
-  /** Lets work in for as long as there is room. */
-  go(hasRoom: () => boolean): void;
-  /** Lets nothing more in. */
-  end(): void;
-  readonly waiting: number;
-  /** Calls of the work that waits. */
-  readonly waitingCalls: number;
-  /** Calls of the work that was let in and is open. */
-  readonly calls: number;
-}
-
-function createAdmissions(clock: Clock): Admissions {
-  let queue: { calls: number; before: number; resolve: (admission: Admission | undefined) => void }[] = [];
-  let open = 0;
-
-  return {
-    wait: (calls, before) => new Promise((resolve) => queue.push({ calls, before, resolve })),
-    go(hasRoom) {
-      const now = clock.monotonic();
-      for (const { before, resolve } of queue) if (before <= now) resolve(undefined);
-      queue = queue.filter(({ before }) => before > now);
-      while (hasRoom()) {
-        const next = queue.shift();
-        if (next === undefined) return;
-        next.resolve(letIn(next.calls));
-      }
-    },
-    end() {
-      for (const { resolve } of queue.splice(0)) resolve(undefined);
-    },
-    get waiting() {
-      return queue.length;
-    },
-    get waitingCalls() {
-      return queue.reduce((sum, { calls }) => sum + calls, 0);
-    },
-    get calls() {
-      return open;
-    },
-  };
-
-  function letIn(calls: number): Admission {
-    let counted = calls;
-    open += calls;
-    return {
-      calls,
-      [Symbol.dispose]() {
-        open -= counted;
-        counted = 0;
-      },
-    };
-  }
-}
+export type Admission = Disposable;
 
 /**
  * The slots that one process reserves for its calls, one request at a time, and what it reports with them. While the store
@@ -233,26 +183,23 @@ interface Supply {
   pace(): number;
 }
 
-export function createSupply(
+function createSupply(
   {
     store,
     shared,
     turns,
+    work,
     instance,
-  }: { store: PaceStore; shared: SharedClock; turns: CallTurns; instance: Instance },
-  { limit, ceiling }: { limit: string; ceiling: number },
-  {
-    waiting,
-    ahead,
-    onSlots,
   }: {
-    /** Calls that wait or will soon. */
-    waiting: () => number;
-    /** All calls that this process has to make, those of work that is not let in yet too. */
-    ahead: () => number;
-    /** There are new slots. */
-    onSlots: () => void;
+    store: PaceStore;
+    shared: SharedClock;
+    turns: CallTurns;
+    work: { readonly queued: number; readonly open: number };
+    instance: Instance;
   },
+  { limit, ceiling }: PacerPolicy,
+  /** Called when there are new slots. */
+  onSlots: () => void,
 ): Supply {
   const { clock, telemetry } = instance;
   let schedule: Schedule | undefined;
@@ -286,8 +233,9 @@ export function createSupply(
     return Math.min(schedule?.pace ?? ceiling, ceiling);
   }
 
+  /** Calls that wait or will soon, and have no slot. */
   function wanted(): number {
-    return waiting() - turns.slots;
+    return turns.waiting + work.open - turns.slots;
   }
 
   function needsSlots(): boolean {
@@ -301,7 +249,7 @@ export function createSupply(
     const told = report;
     report = emptyReport(told.epoch);
     try {
-      const own = ahead();
+      const own = turns.waiting + work.open + work.queued;
       const parts = { store, shared, limit, ceiling, storeMs, ahead: own };
       const reserved = await reserve(parts, schedule, told, ({ pace: slotsPerSecond, next, last }) =>
         stretchOf({

@@ -157,7 +157,7 @@ const longestHoldMs = 60_000;
 /** Growth rises by this factor in the time of a shortest window, once the pace is well above the limit last met. */
 const speedUp = 1.5;
 const fastestGrowth = 0.05;
-/** Two limits are the same, and the pace is not yet well above one, within this share. */
+/** Two limits are the same, and the pace is still not well above one, within this share. */
 const near = 0.05;
 
 /** Changes at the end of a window. */
@@ -244,7 +244,7 @@ export interface PaceStore {
 
 /**
  * The time that instances agree on, in milliseconds since the epoch. It runs with the monotonic clock of this process and
- * only ever jumps forward: to the time of an instance that is ahead. After that a skew between their clocks costs nothing;
+ * only ever jumps forward: to the time of the fastest clock. After that a skew between their clocks costs nothing;
  * without it, 0.2 s of skew cost 15 % of the rate (simulated, docs/pace.md).
  */
 export interface SharedClock {

@@ -14,15 +14,12 @@ export {
 export { type GroupRecord, type RunRecord, type RunStatus, runStatuses } from './runRecord.ts';
 export { runScheduled, type ScheduledRun, type ScheduledRunParts } from './runScheduled.ts';
 export {
-  asShown,
   type CancelledRun,
   cancelRun,
   type EndOfRun,
   type ListRuns,
   type RunKey,
   type RunStore,
-  type RunView,
-  runView,
   type SilentSince,
-  storedAs,
 } from './runStore.ts';
+export { asShown, type RunView, runView, storedAs } from './runView.ts';

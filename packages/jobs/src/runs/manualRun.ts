@@ -5,7 +5,7 @@ import { errorText } from '@payonce/leases/error-text';
 import { partMetric } from '@payonce/leases/telemetry';
 import { z } from 'zod';
 import type { Instance } from '../instance.ts';
-import { timeBudget } from '../stopping.ts';
+import { timeBudget } from '../timeBudget.ts';
 import { activeTrace, inSpan } from '../tracing.ts';
 import type { Job, RunCounts } from './job.ts';
 import { runJobOrchestrator } from './orchestrateRun.ts';
@@ -18,7 +18,8 @@ import {
   type RunStatus,
   statusOfGroups,
 } from './runRecord.ts';
-import { asShown, type RunStore, storedAs } from './runStore.ts';
+import type { RunStore } from './runStore.ts';
+import { asShown, storedAs } from './runView.ts';
 
 /** The part of the Durable Functions client that runs need. */
 export interface Orchestrations {

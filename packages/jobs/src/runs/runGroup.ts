@@ -4,7 +4,7 @@ import { partMetric } from '@payonce/leases/telemetry';
 import { z } from 'zod';
 import { FencedOut } from '../claims/fence.ts';
 import type { Instance } from '../instance.ts';
-import { TimeIsUp } from '../stopping.ts';
+import { TimeIsUp } from '../timeBudget.ts';
 import { inSpan, type SpanEnd } from '../tracing.ts';
 import { Idle, type Job, type Processed, type RunCounts } from './job.ts';
 import { addCounts, type GroupRecord } from './runRecord.ts';

@@ -9,11 +9,11 @@ import type { RunCounts } from './job.ts';
  *   running ──► completed | failed | cancelled
  *      └── no sign of life for too long: shown as abandoned
  *
- * A group of it: pending ──► running ──► completed | partial (time was up, or on hold)
+ * A group of it: pending ──► running ──► completed | partial (time was up, or paused)
  *                                            | skipped (held elsewhere) | lost (its lease) | failed
  *
  * A group that is pending or running when its run ends is skipped or failed; if it reports later, that report counts. A
- * group that is taken over or repeated goes on counting where it was (runGroup.ts).
+ * group that another process continues or repeats goes on counting where it was (runGroup.ts).
  *
  * A partial group has done nothing wrong, and the next run goes on where it ended: its run has completed.
  *
@@ -48,7 +48,7 @@ export const runRecordSchema = z.object({
   startedAt: z.string(),
   completedAt: z.string().exactOptional(),
   heartbeatAt: z.string(),
-  /** Instance and fencing token of the lease that was taken last. */
+  /** Instance and fencing token of the latest lease. */
   lockOwner: z.string().exactOptional(),
   fence: z.number().exactOptional(),
   groups: z.record(z.string(), groupRecordSchema),
@@ -82,22 +82,6 @@ export function isOpen({ status }: GroupRecord): boolean {
   return status === 'pending' || status === 'running';
 }
 
-/** The groups of a run as they stand; once the run has ended, none of them is still open. */
-export function groupsOf({ status, groups }: Pick<RunRecord, 'status' | 'groups'>): RunRecord['groups'] {
-  if (status === 'running') return groups;
-  const closed = Object.entries(groups).map(([name, group]) => [name, isOpen(group) ? close(group) : group]);
-  return Object.fromEntries(closed);
-
-  function close(group: GroupRecord): GroupRecord {
-    if (status === 'abandoned') {
-      return { ...group, status: 'lost', reason: 'its process died, or was cut off' };
-    }
-    return group.status === 'pending'
-      ? { ...group, status: 'skipped', reason: `its turn had not come when the run was ${status}` }
-      : { ...group, status: 'failed', reason: `it had not ended when the run was ${status}` };
-  }
-}
-
 export function addCounts(a: RunCounts, b: RunCounts): RunCounts {
   const sum: Record<string, number> = { ...a };
   for (const [name, count] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + count;
@@ -114,25 +98,4 @@ export function statusOfGroups(groups: readonly GroupRecord[]): {
   if (bad !== undefined) return { status: 'failed', reason: reasonOf(bad) };
   const partial = groups.find(({ status }) => status === 'partial');
   return { status: 'completed', ...(partial === undefined ? {} : { reason: reasonOf(partial) }) };
-}
-
-/**
- * Silence of a run whose process must have died (ms). It is shown as abandoned, and as running again should it report once more.
- * A run at work reports every two seconds, and a claim that meets a store in
- * trouble takes some fourteen. The groups of a manual run are handed to another host if theirs dies, which takes Durable
- * Functions up to five minutes where host.json does not say less (`workItemQueueVisibilityTimeout`), so that run gets a
- * minute more.
- */
-export const silentMs = { timer: 120_000, manual: 360_000 } as const;
-
-/** True if the run has shown no sign of life for too long at `now` (milliseconds). */
-export function isAbandoned(
-  { status, trigger, heartbeatAt }: Pick<RunRecord, 'status' | 'trigger' | 'heartbeatAt'>,
-  now: number,
-): boolean {
-  return status === 'running' && now - Date.parse(heartbeatAt) > silentMs[trigger];
-}
-
-export function silence({ heartbeatAt }: Pick<RunRecord, 'heartbeatAt'>): string {
-  return `no sign of life since ${heartbeatAt}`;
 }

@@ -4,7 +4,7 @@ import { systemClock } from '@payonce/leases/clock';
 import { errorText } from '@payonce/leases/error-text';
 import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
 import type { InstanceOptions } from '../instance.ts';
-import { timeBudget } from '../stopping.ts';
+import { timeBudget } from '../timeBudget.ts';
 import { inSpan } from '../tracing.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';

@@ -2,51 +2,8 @@ import { systemClock } from '@payonce/leases/clock';
 import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
 import type { Page } from '../documents/pages.ts';
 import type { Instance } from '../instance.ts';
-import { traceIdOf } from '../tracing.ts';
-import type { RunCounts } from './job.ts';
-import {
-  addCounts,
-  type GroupRecord,
-  groupsOf,
-  isAbandoned,
-  type RunRecord,
-  type RunStatus,
-  silence,
-  silentMs,
-} from './runRecord.ts';
-
-/** A run as the outside sees it. `traceId`: 32 hex digits, if the run was traced. */
-export function runView(record: RunRecord) {
-  const { id, completedAt = null, lockOwner = null, fence = null, reason = null, request = null } = record;
-  const { job, trigger, status, dryRun, startedAt, heartbeatAt } = record;
-  const groups = groupsOf(record);
-  const counts = Object.values(groups).reduce<RunCounts>((sum, group) => addCounts(sum, group.counts), {});
-  return {
-    runId: id,
-    job,
-    trigger,
-    status,
-    dryRun,
-    startedAt,
-    completedAt,
-    heartbeatAt,
-    lockOwner,
-    fence,
-    counts,
-    groups: Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, withoutPiece(group)])),
-    request,
-    traceId: traceIdOf(record.traceparent) ?? null,
-    reason,
-  };
-}
-
-/** Leaves out the piece in hand, which is for the run that continues. */
-function withoutPiece(group: GroupRecord): Omit<GroupRecord, 'inHand'> {
-  const { inHand: _, ...rest } = group;
-  return rest;
-}
-
-export type RunView = ReturnType<typeof runView>;
+import type { GroupRecord, RunRecord, RunStatus } from './runRecord.ts';
+import { asShown } from './runView.ts';
 
 /** Keeps run records. All methods may reject with `StoreAway`. */
 export interface RunStore {
@@ -61,7 +18,7 @@ export interface RunStore {
    * recorded if it is over. A record with a smaller fence than the stored one changes nothing, and the answer is false.
    */
   updateGroup(run: RunKey, group: string, record: GroupRecord, at: string): Promise<boolean>;
-  /** Ends a run; its open groups are shown as ended (`groupsOf`). False if it has ended already. */
+  /** Ends a run; its open groups are shown as ended (runView.ts). False if it has ended already. */
   end(run: RunKey, end: EndOfRun): Promise<boolean>;
 }
 
@@ -88,21 +45,6 @@ export interface ListRuns {
 
 /** Times (ISO 8601, UTC), by what started a run. */
 export type SilentSince = Readonly<Record<RunRecord['trigger'], string>>;
-
-/** The run as people should see it at `now` (milliseconds), whether somebody has closed its record yet or not. Pure. */
-export function asShown(record: RunRecord, now: number): RunRecord {
-  const shown: RunRecord = isAbandoned(record, now)
-    ? { ...record, status: 'abandoned', reason: silence(record) }
-    : record;
-  return { ...shown, groups: groupsOf(shown) };
-}
-
-/** The query that finds the runs shown with this status at `now` (milliseconds). Pure. */
-export function storedAs(status: RunStatus, now: number): { status: RunStatus; silentSince?: SilentSince } {
-  if (status !== 'running' && status !== 'abandoned') return { status };
-  const before = (trigger: RunRecord['trigger']) => new Date(now - silentMs[trigger]).toISOString();
-  return { status, silentSince: { timer: before('timer'), manual: before('manual') } };
-}
 
 export type CancelledRun =
   | { kind: 'cancelled'; run: RunRecord }

@@ -1,15 +1,9 @@
 import type { Container } from '@azure/cosmos';
-import {
-  cosmosStatus,
-  createUnlessThere,
-  fromCosmos,
-  queryAll,
-  queryCount,
-  unlessChanged,
-} from '../documents/cosmosDocuments.ts';
-import { formatVersion, type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
-import { type PoisonStore, poisonSchema } from './poison.ts';
-import { type Effects, effectName, type WorkItem } from './workItem.ts';
+import { cosmosStatus, createUnlessThere, fromCosmos } from '../documents/cosmosDocuments.ts';
+import { formatVersion } from '../documents/storedDocuments.ts';
+import { type Effects, effectName } from './workItem.ts';
+
+export { cosmosPoisonStore } from './cosmosPoisonStore.ts';
 
 /**
  * Seconds that an effect is kept: 90 days. Its message is gone from its queue long before, and a poison item that is redriven later
@@ -46,87 +40,4 @@ export function cosmosEffects(container: Container): Effects {
       await createUnlessThere(container, document);
     },
   };
-}
-
-/** Seconds that a failure is kept for a poison record to take over (most work succeeds at a later try), and a record that a person has dealt with: 30 days. */
-const failureTtl = 30 * 24 * 3600;
-
-/** Failures and poison records in the Cosmos container `workItems`, whose partition key is the resource. */
-export function cosmosPoisonStore(container: Container, onUnreadable?: OnUnreadable): PoisonStore {
-  return {
-    async keepFailure(item, { error, at }) {
-      const { resourceId, stage } = item;
-      const id = failureId(item);
-      const failure = { id, resourceId, stage, status: 'failed', error, at, ttl: failureTtl };
-      await fromCosmos(() => container.items.upsert(failure));
-    },
-
-    async lastFailure(item) {
-      const { resource } = await fromCosmos(() =>
-        container.item(failureId(item), item.resourceId).read<{ error?: string }>(),
-      );
-      return resource?.error;
-    },
-
-    async create(record) {
-      await createUnlessThere(container, record);
-    },
-
-    // Cosmos keeps `id` in its index whatever the policy says (https://learn.microsoft.com/azure/cosmos-db/index-policy).
-    async list(limit, behind = '') {
-      const query = `SELECT * FROM c WHERE c.status = 'poison' AND c.id > @behind ORDER BY c.id OFFSET 0 LIMIT @limit`;
-      const parameters = [
-        { name: '@limit', value: limit },
-        { name: '@behind', value: behind },
-      ];
-      const found = await queryAll(container, { query, parameters });
-      return readableDocuments(found, poisonSchema, 'poison', onUnreadable);
-    },
-
-    async find(ids) {
-      const query = `SELECT * FROM c WHERE c.status = 'poison' AND ARRAY_CONTAINS(@ids, c.id)`;
-      const found = await queryAll(container, { query, parameters: [{ name: '@ids', value: [...ids] }] });
-      return readableDocuments(found, poisonSchema, 'poison', onUnreadable);
-    },
-
-    waiting: () => queryCount(container, `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'poison'`),
-
-    async isUnchanged({ id, resourceId, _etag }) {
-      const { resource } = await fromCosmos(() =>
-        container.item(id, resourceId).read<{ status: string; _etag: string }>(),
-      );
-      return resource?.status === 'poison' && resource._etag === _etag;
-    },
-
-    async markDiscarded({ id, resourceId, _etag }, { at, by, reason }) {
-      const marked = await unlessChanged(() =>
-        container.item(id, resourceId).patch(
-          [
-            { op: 'set', path: '/status', value: 'discarded' },
-            { op: 'set', path: '/ttl', value: failureTtl },
-            { op: 'set', path: '/discarded', value: { at, by, reason } },
-          ],
-          { accessCondition: { type: 'IfMatch', condition: _etag } },
-        ),
-      );
-      return marked !== undefined;
-    },
-
-    async markRedriven({ id, resourceId, _etag }, at) {
-      await unlessChanged(() =>
-        container.item(id, resourceId).patch(
-          [
-            { op: 'set', path: '/status', value: 'redriven' },
-            { op: 'set', path: '/ttl', value: failureTtl },
-            { op: 'set', path: '/redrivenAt', value: at },
-          ],
-          { accessCondition: { type: 'IfMatch', condition: _etag } },
-        ),
-      );
-    },
-  };
-}
-
-function failureId(item: WorkItem): string {
-  return `failure:${effectName(item)}`;
 }

@@ -2,7 +2,7 @@
  * Stages of queued work whose effect is recorded once, however often a message comes.
  * `@payonce/jobs/work-items/cosmos` records the effects.
  */
-export { NotNow, NotYet, type SendAgain } from './nextTry.ts';
+export { RetryLater, RetryForADay, type SendAgain } from './nextTry.ts';
 export { isPoisonId, type PoisonItem, type PoisonItems, type PoisonStore, poisonItems } from './poison.ts';
 export { createProcessWorkItem, type WorkItemOutcome, type WorkItemParts } from './processWorkItem.ts';
 export { sendOnce } from './sendOnce.ts';

@@ -16,7 +16,7 @@ import { type Clock, systemClock } from '@payonce/leases/clock';
 import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
 import { StoreAway } from '../documents/documentStore.ts';
-import { isNotNow, NotNow, type SendAgain } from './nextTry.ts';
+import { mayRetryLater, RetryLater, type SendAgain } from './nextTry.ts';
 import { sendOnce } from './sendOnce.ts';
 import { afresh, itemsOf, readWorkItem, type Stage, type WorkItem, workItemSchema } from './workItem.ts';
 
@@ -127,7 +127,7 @@ export function poisonItems({
           return await (items === undefined ? recordOnce(message, messageId) : sendApart(items));
         } catch (error) {
           const waitMs = exponentialBackoff(tried, backoff);
-          if (!isNotNow(error)) throw error;
+          if (!mayRetryLater(error)) throw error;
           const byThenMs = clock.monotonic() + waitMs - began;
           if (byThenMs > longestRecordingMs) {
             const failure = await notPutBack(message);
@@ -173,7 +173,7 @@ export function poisonItems({
     try {
       for (const item of items) await sendAlone(item, 0);
     } catch (cause) {
-      throw new NotNow(`the queue did not take a work item: ${errorText(cause)}`, { cause });
+      throw new RetryLater(`the queue did not take a work item: ${errorText(cause)}`, { cause });
     }
     return `every delivery of these ${items.length} work items together failed: each was sent again alone`;
   }

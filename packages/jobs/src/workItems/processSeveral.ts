@@ -2,7 +2,7 @@
  * The way of the work items of one message:
  *
  *   done ──► its effect is recorded with those of the others
- *   not now, or of a newer release ──► sent again later, together with the others like it
+ *   retry later, or of a newer release ──► sent again later, together with the others like it
  *   not begun within a minute ──► sent again at once, together with the others like it
  *   any other failure ──► sent again alone; from there on it goes the way of a single work item
  *
@@ -15,7 +15,7 @@ import { type Lease, noLease } from '@payonce/leases';
 import { partMetric } from '@payonce/leases/telemetry';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Instance } from '../instance.ts';
-import { countPostponed, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
+import { countRetried, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
 import {
   type Done,
   type Effects,
@@ -114,8 +114,8 @@ export function createProcessSeveral({ stages, effects, sendAgain, instance, onc
       }
     }
     for (const one of later) {
-      if (one.kind !== 'postponed') continue;
-      countPostponed(telemetry, one);
+      if (one.kind !== 'retried') continue;
+      countRetried(telemetry, one);
     }
   }
 

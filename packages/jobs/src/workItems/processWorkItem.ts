@@ -2,7 +2,7 @@ import { type Lease, type Locks, noLease, workItemLockKey } from '@payonce/lease
 import { systemClock } from '@payonce/leases/clock';
 import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
 import type { InstanceOptions } from '../instance.ts';
-import { countPostponed, nextTry, type SendAgain } from './nextTry.ts';
+import { countRetried, nextTry, type SendAgain } from './nextTry.ts';
 import type { PoisonItems } from './poison.ts';
 import { createProcessSeveral } from './processSeveral.ts';
 import { sendOnce } from './sendOnce.ts';
@@ -20,7 +20,7 @@ import {
 /**
  * The way of one work item:
  *
- *   tried ──not now──► sent again (after 10 s … 10 min) ──► tried … for as long as it takes
+ *   tried ──retry later──► sent again (after 10 s … 10 min) ──► tried … for as long as it takes
  *     │  └──refused itself, for a day already──► the queue's last deliveries ──► poison
  *     └──any other failure──► the queue's deliveries ──► poison
  *
@@ -43,8 +43,8 @@ export interface WorkItemParts {
   instance: InstanceOptions;
 }
 
-/** `putOff`: it is on hold, or a newer release sent it and a process of that release has to do it. */
-export type WorkItemOutcome = 'done' | 'doneBefore' | 'postponed' | 'putOff';
+/** `resent`: a newer release sent it, and a process of that release has to do it. */
+export type WorkItemOutcome = 'done' | 'doneBefore' | 'retried' | 'resent';
 
 /**
  * Creates the consumer of the queue of work items. It runs the stage that a work item names, once: only if no effect of it is
@@ -82,7 +82,7 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
       const next = nextTry(message, error, { stages, now: clock.now() });
       if (next === undefined) throw error;
       await sendAgain(next.message, next.delayMs);
-      if (next.kind === 'postponed') countPostponed(telemetry, next);
+      if (next.kind === 'retried') countRetried(telemetry, next);
       return next.kind;
     }
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '@payonce/leases/clock';
 import { isNewer } from '../documents/storedDocuments.ts';
-import { NotNow, type SendAgain } from './nextTry.ts';
+import { RetryLater, type SendAgain } from './nextTry.ts';
 import { afresh, itemsOf } from './workItem.ts';
 
 /** Interval at which old entries are dropped (ms). */
@@ -66,7 +66,7 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
       before = latest === before ? undefined : latest;
     }
     if (hasFailedOften(failed.get(name))) {
-      throw new NotNow(`the queue has not confirmed ${mostFailures} copies of this message`);
+      throw new RetryLater(`the queue has not confirmed ${mostFailures} copies of this message`);
     }
     // Counted from before it was sent: it appears no earlier.
     const [at, wallAt] = [clock.monotonic(), clock.now()];

@@ -94,7 +94,7 @@ describe('Service Bus', () => {
     const sender = bus.client.createSender('plain');
     const send = serviceBusDestination({
       createMessageBatch: () => sender.createMessageBatch(),
-      sendMessages: () => Promise.reject(new ServiceBusError('not now', code)),
+      sendMessages: () => Promise.reject(new ServiceBusError('busy', code)),
     });
     expect(await send([command('a', 1)])).toEqual([{ kind: 'failed', error: expect.any(String) }]);
   });

@@ -1,17 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { anInstance } from '../../../../test/support/anInstance.ts';
-import { systemClock } from '../../../leases/src/clock.ts';
 import type { DocumentStore } from '../../src/documents/documentStore.ts';
 import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
-import { markDispatched, newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
+import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 
 function message(id: string, shard = '00'): OutboxMessage {
   return newOutboxMessage({ id, shard, destination: 'payment-commands', body: { batchId: id } }, 0);
 }
 
 /** A store that records the transactions marking messages. */
-function recordingOutbox() {
+function recordingDocuments() {
   const batches: { shard: string; ids: string[] }[] = [];
   const documents: DocumentStore = {
     async transact(shard, operations) {
@@ -23,20 +21,14 @@ function recordingOutbox() {
     },
     read: async () => [],
   };
-  return {
-    outbox: {
-      mark: (dispatched: Parameters<OutboxStore['mark']>[0]) =>
-        markDispatched({ documents, clock: systemClock }, dispatched),
-    },
-    batches,
-  };
+  return { documents, batches };
 }
 
 function dispatcherWith(send: SendMessages) {
-  const { outbox, batches } = recordingOutbox();
+  const { documents, batches } = recordingDocuments();
   const destinations = { 'payment-commands': send, 'work-items': send };
   return {
-    dispatcher: createDispatcher({ outbox, destinations, instance: anInstance() }),
+    dispatcher: createDispatcher({ documents, destinations, instance: anInstance() }),
     batches,
   };
 }

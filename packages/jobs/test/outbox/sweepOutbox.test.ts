@@ -37,7 +37,7 @@ async function outbox(shard: string) {
   };
   const dispatcher = () =>
     createDispatcher({
-      outbox: cosmosOutboxStore(container, { clock }),
+      documents: cosmosDocuments(container),
       destinations: { 'payment-commands': send, 'work-items': send },
       instance,
     });
@@ -66,12 +66,12 @@ async function outbox(shard: string) {
     },
     sweep: (lease = held, onUnreadable: OnUnreadable = () => {}) =>
       sweepOutbox(
-        { outbox: cosmosOutboxStore(container, { clock, onUnreadable }), dispatcher: dispatcher(), instance },
+        { outbox: cosmosOutboxStore(container, { onUnreadable }), dispatcher: dispatcher(), instance },
         lease,
       ),
     /** A sweep that knows the partitions. */
     sweepOf(partitions: readonly string[], { away, signal }: { away?: string; signal?: AbortSignal } = {}) {
-      const store = cosmosOutboxStore(container, { clock });
+      const store = cosmosOutboxStore(container);
       const due: OutboxStore['due'] = async (query) => {
         // A query over all partitions asks this one, too.
         if (away !== undefined && (query.shard ?? away) === away) throw new Error('it is away');
@@ -202,7 +202,7 @@ describe('sweepOutbox', () => {
     const clock = virtualClock(Date.parse('2026-01-01T00:00:00.000Z'));
     const instance = anInstance({ clock });
     const documents = memoryDocuments({ now: () => clock.now() });
-    const store = memoryOutboxStore(documents, { clock });
+    const store = memoryOutboxStore(documents);
     const content = { id: 'patient', shard: 's2', destination: 'work-items' as const, body: {} };
     const document = { ...newOutboxMessage(content, clock.now()) };
     await documents.transact('s2', [{ kind: 'create', document }]);
@@ -211,7 +211,7 @@ describe('sweepOutbox', () => {
     const destinations = { 'work-items': (...sending: Parameters<SendMessages>) => send(...sending) };
     const sweep = async () => {
       await clock.advance(5 * minute);
-      const dispatcher = createDispatcher({ outbox: store, destinations, instance });
+      const dispatcher = createDispatcher({ documents, destinations, instance });
       return sweepOutbox({ outbox: store, dispatcher, instance }, held);
     };
     for (let sweeps = 0; sweeps < 360; sweeps++) await sweep();

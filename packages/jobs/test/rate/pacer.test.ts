@@ -89,7 +89,7 @@ test('when the provider takes less and then more again, the pace goes down withi
   expect((await fleet.run(30_000)).paid / 30).toBeGreaterThanOrEqual(25 * 0.97);
 });
 
-test('the calls under way follow the latency', async () => {
+test('the calls in flight follow the latency', async () => {
   const { fleet } = await after((each) => each.setLatency(1_500), { allowance: 100 });
   expect((await fleet.run(30_000)).paid / 30).toBeGreaterThanOrEqual(97);
 });

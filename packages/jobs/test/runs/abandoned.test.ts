@@ -6,8 +6,9 @@ import { type PayonceCosmos, payonceCosmos } from '../../../../test/support/payo
 import { virtualLocks } from '../../../../test/support/virtualLocks.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { startRun } from '../../src/runs/manualRun.ts';
-import { isAbandoned, newRun, type RunRecord, type RunStatus } from '../../src/runs/runRecord.ts';
-import { asShown, type RunStore, storedAs } from '../../src/runs/runStore.ts';
+import { newRun, type RunRecord, type RunStatus } from '../../src/runs/runRecord.ts';
+import type { RunStore } from '../../src/runs/runStore.ts';
+import { asShown, isAbandoned, storedAs } from '../../src/runs/runView.ts';
 
 let cosmos: PayonceCosmos;
 let runs: RunStore;

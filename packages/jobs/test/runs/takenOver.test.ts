@@ -6,7 +6,8 @@ import { virtualLocks } from '../../../../test/support/virtualLocks.ts';
 import { jobLockKey } from '../../../leases/src/index.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { HostStopping, newManualRun, runManualGroup } from '../../src/runs/manualRun.ts';
-import { type RunStore, runView } from '../../src/runs/runStore.ts';
+import type { RunStore } from '../../src/runs/runStore.ts';
+import { runView } from '../../src/runs/runView.ts';
 
 let cosmos: PayonceCosmos;
 let runs: RunStore;

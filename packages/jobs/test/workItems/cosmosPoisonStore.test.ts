@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { payonceCosmos } from '../../../../test/support/payonceCosmos.ts';
 import type { Unreadable } from '../../src/documents/storedDocuments.ts';
-import { cosmosPoisonStore } from '../../src/workItems/cosmosWorkItems.ts';
+import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
 
 test('a broken record hides no other in the list, and is reported', async () => {
   await using cosmos = await payonceCosmos();

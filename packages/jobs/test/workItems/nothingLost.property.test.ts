@@ -8,14 +8,14 @@ import { createLocks } from '../../../leases/src/index.ts';
 import { noTelemetry } from '../../../leases/src/telemetry.ts';
 import { memoryLockStore } from '../../../leases/src/testing/memoryLockStore.ts';
 import { StoreAway } from '../../src/documents/documentStore.ts';
-import { NotNow } from '../../src/workItems/nextTry.ts';
+import { RetryLater } from '../../src/workItems/nextTry.ts';
 import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
 import { defineStage, type Effects, itemsOf, workItemMessages } from '../../src/workItems/workItem.ts';
 
 /** A work item: the outcomes of its tries, one after the other; then it succeeds, unless it is hopeless. */
 const anItem = fc.record({
   stage: fc.constantFrom('stamp', 'ring'),
-  tries: fc.array(fc.constantFrom('notNow' as const, 'bug' as const), { maxLength: 3 }),
+  tries: fc.array(fc.constantFrom('retryLater' as const, 'bug' as const), { maxLength: 3 }),
   hopeless: fc.boolean(),
 });
 const maxDeliveries = 5;
@@ -52,7 +52,7 @@ async function deliverAll(
       input: z.strictObject({}),
       async handle(_input, { resourceId }) {
         const next = items[Number(resourceId)]?.hopeless === true ? 'bug' : left.get(resourceId)?.shift();
-        if (next === 'notNow') throw new NotNow('away');
+        if (next === 'retryLater') throw new RetryLater('away');
         if (next === 'bug') throw new Error('a bug');
         done.push(resourceId);
         return {};
@@ -134,7 +134,7 @@ test('as long as the store and the queue are there, every work item takes effect
       // A repetition right after a delivery finds the record. One that finds a failure instead tries again, and may succeed.
       const patient = items.map((item) => ({
         ...item,
-        tries: item.tries.filter((kind) => kind === 'notNow'),
+        tries: item.tries.filter((kind) => kind === 'retryLater'),
       }));
       const { done, poison, recorded } = await deliverAll(patient, {
         twice: calm,

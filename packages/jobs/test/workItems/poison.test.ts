@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type PayonceCosmos, payonceCosmos } from '../../../../test/support/payonceCosmos.ts';
 import { type VirtualClock, virtualClock } from '../../../../test/support/virtualClock.ts';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
-import { cosmosPoisonStore } from '../../src/workItems/cosmosWorkItems.ts';
+import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
 import { defineStage } from '../../src/workItems/workItem.ts';
 
@@ -205,7 +205,7 @@ describe('a message of several work items', () => {
   const items = ['a', 'b'].map(item);
   const several = { items };
 
-  test('is no record: each of them is sent again alone, so that one that ends the process harms no other', async () => {
+  test('is no record: each of them is sent again alone, so that one that crashes the process harms no other', async () => {
     const { items: poisoned, sent } = poison();
     const id = randomUUID();
     expect(await poisoned.record(several, id)).toContain('2 work items together failed');

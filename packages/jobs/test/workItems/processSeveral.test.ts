@@ -7,7 +7,7 @@ import { workItemLockKey } from '../../../leases/src/index.ts';
 import { partMetric } from '../../../leases/src/telemetry.ts';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { cosmosEffects } from '../../src/workItems/cosmosWorkItems.ts';
-import { longestRefusedMs, NotNow, NotYet } from '../../src/workItems/nextTry.ts';
+import { longestRefusedMs, RetryLater, RetryForADay } from '../../src/workItems/nextTry.ts';
 import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
 import { defineStage, workItemMessages } from '../../src/workItems/workItem.ts';
 
@@ -58,7 +58,7 @@ test('what is sent again takes the trace of its message along', async () => {
   const { items, id } = several(3);
   const [message] = workItemMessages(items, traceparent);
   before.set(id(0), fails(new Error('a bug')));
-  before.set(id(1), fails(new NotNow('away')));
+  before.set(id(1), fails(new RetryLater('away')));
   await work(message);
   expect(sent.map((one) => one.message)).toEqual([
     { ...items[0], traceparent },
@@ -166,14 +166,14 @@ describe('one of several work items', () => {
   test('that cannot be done now is sent again for later, and holds up no other', async () => {
     const { work, done, before, sent, world } = worker();
     const { message, items, ids, id } = several(3);
-    before.set(id(1), fails(new NotNow('away')));
+    before.set(id(1), fails(new RetryLater('away')));
     expect(await work(message)).toBe('done');
     expect(done).toEqual([id(0), id(2)]);
     const since = new Date(world.clock.now()).toISOString();
     expect(sent).toEqual([
       { message: { ...items[1], retry: { tries: 1, since } }, delayMs: expect.closeTo(10_000, -4) },
     ]);
-    expect(world.telemetry.values(partMetric.workItemPostponed)).toEqual([1]);
+    expect(world.telemetry.values(partMetric.workItemRetried)).toEqual([1]);
     before.clear();
     expect(await work(sent[0]?.message)).toBe('done');
     expect((await recordedOf(ids)).toSorted()).toEqual(ids);
@@ -204,18 +204,18 @@ describe('one of several work items', () => {
     expect(sent).toEqual([{ message: bad, delayMs: 10_000 }]);
   });
 
-  test('that has been refused for a day goes on alone, to be given up', async () => {
+  test('that has been refused for a day goes on alone, to become poison', async () => {
     const { work, before, sent, world } = worker();
     const { items, id } = several(2);
     const since = new Date(world.clock.now() - longestRefusedMs).toISOString();
     const old = items.map((one) => ({ ...one, retry: { tries: 100, since, refusedSince: since } }));
-    before.set(id(0), fails(new NotYet('refused')));
+    before.set(id(0), fails(new RetryForADay('refused')));
     await work({ items: old });
     expect(sent).toEqual([{ message: old[0], delayMs: 10_000 }]);
     await expect(work(sent[0]?.message)).rejects.toThrow('refused');
   });
 
-  test('that a newer release has to do is put off unchanged', async () => {
+  test('that a newer release has to do is sent again unchanged', async () => {
     const { work, done, sent } = worker();
     const { items, ids } = several(2);
     const newer = { version: formatVersion + 1, resourceId: 'n', stage: 'fold', input: {}, more: 'fields' };
@@ -245,7 +245,7 @@ describe('all of several work items', () => {
   test('are sent again together, each time with one more try, and done once they can be', async () => {
     const { work, done, before, sent, world } = worker();
     const { message, items, ids } = several(3);
-    for (const id of ids) before.set(id, fails(new NotNow('away')));
+    for (const id of ids) before.set(id, fails(new RetryLater('away')));
     await work(message);
     await world.clock.advance(sent[0]?.delayMs ?? 0);
     await work(sent[0]?.message);

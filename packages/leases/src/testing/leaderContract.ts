@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, test } from 'vitest';
-import { createLocks, type Lease, type LockStore, lead } from '../index.ts';
+import { createLocks, type Lease, type LockRequest, type LockStore, lead } from '../index.ts';
 import { noTelemetry } from '../telemetry.ts';
 import type { ContractSubject } from './subject.ts';
 
@@ -160,6 +160,14 @@ function breakable(store: LockStore) {
         if (answer === 'acquired') acquired = leaseId;
         return answer;
       }),
+    ...(store.take && {
+      take: (key: string, leaseId: string, ...rest: [LockRequest, AbortSignal]) =>
+        line(rest[1]).then(async () => {
+          const fence = (await store.take?.(key, leaseId, ...rest)) ?? 'held';
+          if (fence !== 'held') acquired = leaseId;
+          return fence;
+        }),
+    }),
     raise: (key, leaseId, record, version, signal) =>
       line(signal).then(() => store.raise(key, leaseId, record, version, signal)),
     renew: (key, leaseId, leaseMs, signal) =>

@@ -3,7 +3,9 @@ import { leaderContract } from './leaderContract.ts';
 import { leaseContract } from './leaseContract.ts';
 import { lossContract } from './lossContract.ts';
 import { recordContract } from './recordContract.ts';
+import { sharedLockContract } from './sharedLockContract.ts';
 import { type ContractSubject, contractWorld } from './subject.ts';
+import { takeContract } from './takeContract.ts';
 import { timeContract } from './timeContract.ts';
 
 /**
@@ -14,6 +16,8 @@ export function lockStoreContract(subject: ContractSubject): void {
   const world = contractWorld(subject);
   leaseContract(world);
   recordContract(world);
+  takeContract(world);
+  sharedLockContract(world);
   breakingContract(world);
   lossContract(world);
   // These two wait most of their time. Next to each other they do so together.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLocks, type LockStore } from '../index.ts';
+import { createLocks, type LockRequest, type LockStore } from '../index.ts';
 import { noTelemetry } from '../telemetry.ts';
 import { type ContractWorld, never, one, two } from './subject.ts';
 
@@ -15,7 +15,7 @@ export function lossContract(world: ContractWorld): void {
   const { subject, store, record, leaseMs, freshKey, held } = world;
   const owner = { instance: 'web-1', job: 'contract' };
 
-  test('a lease that ended behind its holder’s back is refused, and another may take the lock', async () => {
+  test('a lease that ended behind its holder’s back is refused, and another may acquire the lock', async () => {
     const { key, version } = await held();
     await subject.lose(key, one);
     expect(await store.renew(key, one, leaseMs, never)).toMatchObject({ kind: 'refused' });
@@ -41,6 +41,12 @@ export function lossContract(world: ContractWorld): void {
         leaseId = id;
         return store.acquire(wanted, id, ...rest);
       },
+      ...(store.take && {
+        take(wanted: string, id: string, ...rest: [LockRequest, AbortSignal]) {
+          leaseId = id;
+          return store.take?.(wanted, id, ...rest) ?? Promise.resolve('held');
+        },
+      }),
     };
     const options = { clock: subject.clock, telemetry: noTelemetry, leaseSeconds: leaseMs / 1000 };
     const locks = createLocks(watched, options);
@@ -117,6 +123,9 @@ export function lossContract(world: ContractWorld): void {
           raise: (signal) => silent.raise(key, one, record, version, signal),
           renew: (signal) => silent.renew(key, one, leaseMs, signal),
           release: (signal) => silent.release(free, two, signal),
+          ...(silent.take && {
+            take: (signal: AbortSignal) => silent.take?.(free, two, { leaseMs }, signal) ?? Promise.resolve(),
+          }),
           break: async (signal) =>
             silent.break?.(key, version, signal) ?? Promise.reject(new Error('unsupported')),
           list: (signal) => firstOf(silent.list?.(world.prefix, signal)),
@@ -144,13 +153,13 @@ export function lossContract(world: ContractWorld): void {
 
   test('a call whose signal has aborted already is rejected', async () => {
     const { key } = await held();
-    const aborted = AbortSignal.abort(new Error('given up'));
+    const aborted = AbortSignal.abort(new Error('aborted'));
     await expect(store.renew(key, one, leaseMs, aborted)).rejects.toThrow(Error);
     await expect(store.acquire(freshKey(), two, leaseMs, aborted)).rejects.toThrow(Error);
   });
 }
 
-/** A store whose locks need not be created, or that keeps its leases by connections, may know some answers itself. */
+/** A store whose locks need not be created, or that ties its leases to connections, may know some answers itself. */
 function silentAnswer(store: LockStore, call: string): unknown {
   const local = store.traits.keptBy === 'connection' ? ['create', 'release', 'raise', 'renew', 'look'] : [];
   return local.includes(call) ? expect.stringMatching(/^rejected$|^answered /) : 'rejected';

@@ -18,7 +18,7 @@ export interface MemoryLockStore extends LockStore {
   /** Ends the lease behind its holder's back. The holder learns of it at its next renewal. */
   lose(key: string): void;
   /**
-   * Cuts the present holder off: its requests get no answer any more. Its lease runs out, and another may take the lock.
+   * Cuts the present holder off: its requests get no answer any more. Its lease runs out, and another may acquire the lock.
    */
   abandon(key: string): void;
   delete(key: string): void;
@@ -122,6 +122,15 @@ export function memoryLockStore(now: () => number = () => performance.now()): Me
       if (entry.state !== 'leased') return 'notHeld';
       entry.state = 'broken';
       return 'broken';
+    },
+
+    async forget(key, version) {
+      const entry = entries.get(key);
+      if (entry === undefined) return 'forgotten';
+      if (active(entry)) return 'held';
+      if (String(entry.version) !== version) return 'changed';
+      entries.delete(key);
+      return 'forgotten';
     },
 
     async *list(prefix) {

@@ -5,7 +5,6 @@ import { type BatchDone, type InTransaction, runBatch, runBulk } from './batch.t
 import type { Container } from './container.ts';
 import { badRequest, notCovered } from './errors.ts';
 import { pageSizeOf, readChangeFeed, readFeed } from './feeds.ts';
-import { isIndexedBy, requireSortIndex } from './indexingPolicy.ts';
 import {
   createItem,
   type Done,
@@ -28,6 +27,7 @@ import {
   queryToJson,
   rangesToAsk,
   requireCrossPartition,
+  sourceOf,
 } from './queries.ts';
 import type { Range } from './ranges.ts';
 import { queryCharge } from './requestCharge.ts';
@@ -118,14 +118,7 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
       const { partition, now: nowSeconds, pageSize } = source(container, headers, place.range);
       const page = queryToJson(
         db,
-        {
-          table: container.table.name,
-          partition,
-          range: scopeOf(container, place.range),
-          nowSeconds,
-          isIndexed: (path) => isIndexedBy(container.definition.indexingPolicy, path),
-          requireSortIndex: (sorted) => requireSortIndex(container.definition.indexingPolicy, sorted),
-        },
+        sourceOf(container, nowSeconds, { partition, range: scopeOf(container, place.range) }),
         query,
         { maxItems: pageSize, continuation: place.continuation },
       );

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import type { Certificate } from '../certificate.ts';
 import { createAuthorizer, emulatorKey } from './auth.ts';
+import { createBrowse } from './browse.ts';
 import { openCatalog } from './catalog.ts';
 import type { Container } from './container.ts';
 import { createDataPlane } from './dataPlane.ts';
@@ -30,6 +32,8 @@ export interface CosmosOptions {
   multipleWriteLocations?: boolean;
   /** Number of partition key ranges of each container, from 1 to 100. Default: 1. */
   partitions?: number;
+  /** Speaks HTTPS with this certificate. Default: HTTP. */
+  tls?: Certificate | undefined;
 }
 
 export interface Cosmos extends AsyncDisposable {
@@ -49,14 +53,15 @@ export async function startCosmos({
   now = Date.now,
   multipleWriteLocations = false,
   partitions = 1,
+  tls,
 }: CosmosOptions = {}): Promise<Cosmos> {
   const db = openStorage(data);
   const catalog = openCatalog(db, now, partitions);
   const authorize = createAuthorizer(key, Date.now);
   const stats = createStats();
   const faults = createFaults();
-  const local = createLocalEndpoints(stats, faults);
-  const metadata = createMetadata(catalog, multipleWriteLocations);
+  const local = createLocalEndpoints(stats, faults, createBrowse(db, catalog, now));
+  const metadata = createMetadata(catalog, multipleWriteLocations, tls === undefined ? 'http' : 'https');
   const dataPlane = createDataPlane(db, now);
 
   const prepare: Prepare = (request, url, body) => {
@@ -94,11 +99,11 @@ export async function startCosmos({
   };
 
   const closed = new AbortController();
-  const server = createCosmosServer(prepare, closed.signal);
+  const server = createCosmosServer(prepare, closed.signal, tls);
   server.listen(wanted, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const endpoint = `http://127.0.0.1:${port}/`;
+  const endpoint = tls === undefined ? `http://127.0.0.1:${port}/` : `https://localhost:${port}/`;
   let stopped: Promise<void> | undefined;
 
   async function close(): Promise<void> {

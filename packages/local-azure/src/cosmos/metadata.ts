@@ -13,14 +13,21 @@ import { requireThroughput } from './throughput.ts';
 import { requireResourceId } from './validation.ts';
 
 /** Runs the operations on the account, its definitions and routing. */
-export function createMetadata(catalog: Catalog, multipleWriteLocations: boolean) {
+export function createMetadata(
+  catalog: Catalog,
+  multipleWriteLocations: boolean,
+  protocol: 'http' | 'https',
+) {
   return function answer(operation: MetadataOperation, route: Route, request: CosmosRequest): Answer {
     const { database = '', container = '' } = idsOf(route);
     switch (operation) {
       case 'readAccount':
         return resource(
           200,
-          describeAccount(headerOf(request.headers, 'host') ?? 'localhost', multipleWriteLocations),
+          describeAccount(
+            `${protocol}://${headerOf(request.headers, 'host') ?? 'localhost'}/`,
+            multipleWriteLocations,
+          ),
         );
       case 'listDatabases':
         return feed('', 'Databases', [...catalog.databases()].map(describeDatabase));
@@ -101,8 +108,8 @@ function feed(rid: string, name: string, entries: unknown[]): Answer {
 }
 
 /** One region, at the address that the client used, so a proxy in front of the stand-in stays in front. */
-function describeAccount(host: string, multipleWriteLocations: boolean) {
-  const locations = [{ name: 'Local', databaseAccountEndpoint: `http://${host}/` }];
+function describeAccount(endpoint: string, multipleWriteLocations: boolean) {
+  const locations = [{ name: 'Local', databaseAccountEndpoint: endpoint }];
   return {
     _self: '',
     id: 'local',

@@ -2,10 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Container } from './container.ts';
 import { effectivePartitionKey } from './effectivePartitionKey.ts';
 import { badRequest, CosmosError, notCovered, subStatus } from './errors.ts';
+import { isIndexedBy, requireSortIndex } from './indexingPolicy.ts';
 import { isObject, parseObject } from './json.ts';
 import { isTrue } from './operation.ts';
 import { BadQuery, UnsupportedQuery } from './query/errors.ts';
-import { keysOfFilter, needsMerging, queryPlan, runQueryToJson } from './query/index.ts';
+import { keysOfFilter, needsMerging, queryPlan, runQueryToJson, type Source } from './query/index.ts';
 import type { Range } from './ranges.ts';
 import { requireQuerySize } from './validation.ts';
 
@@ -38,6 +39,23 @@ export const plan = (query: Query, container: Routed) =>
     queryPlan(query, { ranges: container.ranges.all.length, keys: keysAskedFor(query, container) }),
   );
 export const mustMerge: typeof needsMerging = (text) => translated(() => needsMerging(text));
+
+/** The items that a query is over: those of a partition, of a range, or all of a container. */
+export function sourceOf(
+  container: Container,
+  nowSeconds: number,
+  limit: { partition?: string | undefined; range?: number | undefined } = {},
+): Source {
+  const { table, definition } = container;
+  return {
+    table: table.name,
+    partition: limit.partition,
+    range: limit.range,
+    nowSeconds,
+    isIndexed: (path) => isIndexedBy(definition.indexingPolicy, path),
+    requireSortIndex: (sorted) => requireSortIndex(definition.indexingPolicy, sorted),
+  };
+}
 
 type Routed = Pick<Container, 'ranges' | 'partitionKey'>;
 

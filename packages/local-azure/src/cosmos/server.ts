@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Certificate } from '../certificate.ts';
 import type { Answer } from './answer.ts';
 import { CosmosError, errorBody, subStatus, tooLarge } from './errors.ts';
 import type { Fault } from './faults.ts';
@@ -26,7 +28,7 @@ const keepAliveMs = 10 * 60_000;
  *
  * @param closed aborts when the stand-in stops, and cuts delays short
  */
-export function createCosmosServer(prepare: Prepare, closed: AbortSignal): Server {
+export function createCosmosServer(prepare: Prepare, closed: AbortSignal, tls?: Certificate): Server {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const activityId = headerText(request.headers['x-ms-activity-id']) ?? randomUUID();
     let fault: Fault | undefined;
@@ -47,9 +49,10 @@ export function createCosmosServer(prepare: Prepare, closed: AbortSignal): Serve
     send(response, answer, activityId);
   }
 
-  const server = createServer((request, response) => {
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
     handle(request, response).catch(() => reset(request));
-  });
+  };
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   server.keepAliveTimeout = keepAliveMs;
   server.requestTimeout = 0;
   return server;
@@ -82,7 +85,9 @@ async function readBody(request: IncomingMessage): Promise<string> {
 }
 
 function reset({ socket }: IncomingMessage): void {
-  socket.resetAndDestroy();
+  // Over TLS there is no reset, only an end.
+  if ('encrypted' in socket) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 function errorAnswer(error: unknown, activityId: string): Answer {

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Binding, FunctionMetadata } from './coreTypes.ts';
 import { HostStartError, Unsupported } from './hostStartError.ts';
+import { type CosmosInput, readInput } from './inputs/inputBinding.ts';
 import { type OutputBinding, readOutput } from './outputs/outputBinding.ts';
+import { parseBinding } from './parseBinding.ts';
 import { type RetryPolicy, readRetryPolicy } from './retryPolicy.ts';
 import { connectionString, resolveNames, type Settings } from './settings.ts';
 
@@ -25,8 +27,15 @@ const queueTrigger = z.object({
   connection: z.string().default('AzureWebJobsStorage'),
   dataType,
 });
+const blobTrigger = z.object({
+  path: z.string().regex(/^[^/]+\//, 'expected container/name'),
+  connection: z.string().default('AzureWebJobsStorage'),
+  dataType: z.enum(['string', 'binary']).catch('binary').default('binary'),
+});
 const serviceBusTrigger = z.object({
-  queueName: z.string(),
+  queueName: z.string().optional(),
+  topicName: z.string().optional(),
+  subscriptionName: z.string().optional(),
   connection: z.string(),
   autoCompleteMessages: z.boolean().optional(),
   isSessionsEnabled: z.boolean().default(false),
@@ -57,13 +66,24 @@ const cosmosTrigger = z.object({
 export type HttpTrigger = z.output<typeof httpTrigger> & { type: 'http' };
 export type TimerTrigger = z.output<typeof timerTrigger> & { type: 'timer' };
 export type QueueTrigger = z.output<typeof queueTrigger> & { type: 'queue' };
-export type ServiceBusTrigger = z.output<typeof serviceBusTrigger> & { type: 'serviceBus' };
+export type BlobTrigger = Omit<z.output<typeof blobTrigger>, 'path'> & {
+  type: 'blob';
+  containerName: string;
+  /** Of the names of its blobs, with `{name}` for what the metadata gives to the function. */
+  pattern: string;
+};
+export type ServiceBusTrigger = Omit<z.output<typeof serviceBusTrigger>, 'topicName' | 'subscriptionName'> & {
+  type: 'serviceBus';
+  /** Of a subscription: `topic/Subscriptions/name`. */
+  queueName: string;
+};
 export type CosmosTrigger = z.output<typeof cosmosTrigger> & { type: 'cosmos' };
 export type DurableTrigger = { type: 'durable'; kind: 'orchestration' | 'activity' };
 export type Trigger =
   | HttpTrigger
   | TimerTrigger
   | QueueTrigger
+  | BlobTrigger
   | ServiceBusTrigger
   | CosmosTrigger
   | DurableTrigger;
@@ -76,6 +96,8 @@ export interface AppFunction<T extends Trigger = Trigger> {
   triggerName: string;
   /** Names of the inputs that carry the Durable Functions client. */
   durableClients: string[];
+  /** Documents that it gets besides its trigger. */
+  inputs: CosmosInput[];
   /** Where its return value and extra outputs go, apart from an HTTP answer. */
   outputs: OutputBinding[];
   /** Absent: a function that throws is not run again by the host itself. */
@@ -114,6 +136,7 @@ function readFunction(metadata: FunctionMetadata, settings: Settings): AppFuncti
   if (trigger === undefined) throw new HostStartError('it has no trigger');
   const read = readTrigger(trigger[1], settings);
   const durableClients: string[] = [];
+  const inputs: CosmosInput[] = [];
   const outputs: OutputBinding[] = [];
   for (const [name, binding] of bindings) {
     const { type, direction } = binding;
@@ -123,7 +146,9 @@ function readFunction(metadata: FunctionMetadata, settings: Settings): AppFuncti
       outputs.push(output);
       continue;
     }
-    if (type.toLowerCase() === 'durableclient' && direction === 'in') durableClients.push(name);
+    const input = direction === 'in' ? readInput(name, binding, settings) : undefined;
+    if (input !== undefined) inputs.push(input);
+    else if (type.toLowerCase() === 'durableclient' && direction === 'in') durableClients.push(name);
     else if (!(type === 'http' && name === '$return' && read.type === 'http')) {
       throw new Unsupported(
         `the ${direction === 'in' ? 'input' : 'output'} binding type ${type} is not supported`,
@@ -132,7 +157,7 @@ function readFunction(metadata: FunctionMetadata, settings: Settings): AppFuncti
   }
   const { name, retryOptions } = metadata;
   const retry = retryOptions === undefined ? undefined : retryPolicyOf(read, retryOptions);
-  return { name, trigger: read, triggerName: trigger[0], durableClients, outputs, retry };
+  return { name, trigger: read, triggerName: trigger[0], durableClients, inputs, outputs, retry };
 }
 
 /** The real host has retry policies for these triggers only: the others have messages that are delivered again, or a caller. */
@@ -147,27 +172,44 @@ function readTrigger(binding: Binding, settings: Settings): Trigger {
   const resolve = (text: string) => resolveNames(text, settings);
   switch (binding.type.toLowerCase()) {
     case 'httptrigger':
-      return { type: 'http', ...parse(httpTrigger, binding) };
+      return { type: 'http', ...parseBinding(httpTrigger, binding) };
     case 'timertrigger': {
-      const options = parse(timerTrigger, binding);
+      const options = parseBinding(timerTrigger, binding);
       return { type: 'timer', ...options, schedule: resolve(options.schedule) };
     }
     case 'queuetrigger': {
-      const options = parse(queueTrigger, binding);
+      const options = parseBinding(queueTrigger, binding);
       const connection = connectionString(options.connection, settings);
       return { type: 'queue', ...options, connection, queueName: resolve(options.queueName).toLowerCase() };
     }
+    case 'blobtrigger': {
+      if (binding.source !== undefined && binding.source !== 'LogsAndContainerScan')
+        throw new Unsupported(
+          `${binding.type}: the source ${JSON.stringify(binding.source)} is not supported`,
+        );
+      const { path, connection, ...options } = parseBinding(blobTrigger, binding);
+      const [containerName = '', ...rest] = resolve(path).split('/');
+      return {
+        type: 'blob',
+        ...options,
+        connection: connectionString(connection, settings),
+        containerName,
+        pattern: rest.join('/'),
+      };
+    }
     case 'servicebustrigger': {
-      if (binding.topicName !== undefined)
-        throw new Unsupported(`${binding.type}: only queues are supported, not topics`);
-      const options = parse(serviceBusTrigger, binding);
+      const { queueName, topicName, subscriptionName, ...options } = parseBinding(serviceBusTrigger, binding);
+      const source =
+        topicName === undefined ? queueName : `${topicName}/Subscriptions/${subscriptionName ?? ''}`;
+      if (source === undefined || source.endsWith('/'))
+        throw new HostStartError(`${binding.type}: expected queueName, or topicName and subscriptionName`);
       const connection = connectionString(options.connection, settings);
-      return { type: 'serviceBus', ...options, connection, queueName: resolve(options.queueName) };
+      return { type: 'serviceBus', ...options, connection, queueName: resolve(source) };
     }
     case 'cosmosdbtrigger': {
       if (binding.changeFeedMode !== undefined && binding.changeFeedMode !== 'LatestVersion')
         throw new Unsupported(`${binding.type}: changeFeedMode other than LatestVersion is not supported`);
-      const options = parse(cosmosTrigger, binding);
+      const options = parseBinding(cosmosTrigger, binding);
       const { leaseConnection, leaseDatabaseName } = options;
       return {
         type: 'cosmos',
@@ -189,11 +231,4 @@ function readTrigger(binding: Binding, settings: Settings): Trigger {
     default:
       throw new Unsupported(`the trigger type ${binding.type} is not supported`);
   }
-}
-
-function parse<T extends z.ZodType>(schema: T, binding: Binding): z.output<T> {
-  const parsed = schema.safeParse(binding);
-  if (parsed.success) return parsed.data;
-  const wrong = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  throw new HostStartError(`${binding.type}: ${wrong.join('; ')}`);
 }

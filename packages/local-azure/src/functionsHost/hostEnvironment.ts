@@ -1,13 +1,22 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { HostStartError } from './hostStartError.ts';
 import type { HostKeys } from './http/keys.ts';
 import type { Settings } from './settings.ts';
 
 /** Fills `process.env` with the settings and with what the platform would set; returns the instance id. */
 export function prepareEnvironment(settings: Settings): string {
+  const certificatesWere = process.env.NODE_EXTRA_CA_CERTS !== undefined;
   for (const [name, value] of Object.entries(settings)) {
     if (value !== undefined) process.env[name] ??= value;
   }
+  // Node reads it only when a process starts: for the worker that is early enough.
+  if (settings.NODE_EXTRA_CA_CERTS !== undefined && !certificatesWere)
+    setDefaultCACertificates([
+      ...getCACertificates('default'),
+      readFileSync(settings.NODE_EXTRA_CA_CERTS, 'utf8'),
+    ]);
   process.env.FUNCTIONS_WORKER_RUNTIME ??= 'node';
   process.env.AZURE_FUNCTIONS_ENVIRONMENT ??= 'Development';
   const instanceId = process.env.INSTANCE_ID || process.env.WEBSITE_INSTANCE_ID || randomUUID().slice(0, 8);

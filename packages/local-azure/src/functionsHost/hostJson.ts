@@ -31,6 +31,14 @@ const queues = z
     newBatchThreshold: newBatchThreshold ?? Math.floor(rest.batchSize / 2),
   }));
 
+const blobs = z.looseObject({
+  maxDegreeOfParallelism: z
+    .int()
+    .min(1)
+    .default(8 * availableParallelism()),
+  poisonBlobThreshold: z.int().min(1).default(5),
+});
+
 const serviceBus = z.looseObject({
   autoCompleteMessages: z.boolean().default(true),
   maxConcurrentCalls: z
@@ -63,6 +71,7 @@ const hostJson = z.looseObject({
     .looseObject({
       http: http.prefault({}),
       queues: queues.prefault({}),
+      blobs: blobs.prefault({}),
       serviceBus: serviceBus.prefault({}),
       durableTask: z.looseObject({ hubName: z.string().optional() }).prefault({}),
     })
@@ -127,6 +136,7 @@ function override(target: unknown, path: string[], value: string): void {
 const known: Record<string, readonly string[]> = {
   http: Object.keys(http.shape),
   queues: Object.keys(queues.in.shape),
+  blobs: Object.keys(blobs.shape),
   serviceBus: Object.keys(serviceBus.shape),
 };
 

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AppFunction } from './appFunctions.ts';
+import { bindingData } from './bindingData.ts';
 import type { InvocationResponse, TypedData } from './coreTypes.ts';
+import type { createInputReader } from './inputs/inputBinding.ts';
 import type { Logger, LogSource } from './logger.ts';
 import type { OutputSender } from './outputs/outputSender.ts';
 import { mayRetry, retryDelay } from './retryPolicy.ts';
@@ -40,6 +42,7 @@ export interface InvokerOptions {
   functionTimeout: number;
   /** Data of the Durable Functions client binding. */
   durableClient: () => TypedData;
+  inputs: Pick<ReturnType<typeof createInputReader>, 'read'>;
   outputs: Pick<OutputSender, 'send'>;
 }
 
@@ -48,7 +51,7 @@ export interface InvokerOptions {
  * host: nothing can stop a function by itself.
  */
 export function createInvoker(options: InvokerOptions): Invoker {
-  const { worker, logger, functionTimeout, durableClient, outputs } = options;
+  const { worker, logger, functionTimeout, durableClient, inputs, outputs } = options;
   const running = new Map<string, string>();
   let becameIdle: PromiseWithResolvers<void> | undefined;
 
@@ -77,10 +80,8 @@ export function createInvoker(options: InvokerOptions): Invoker {
     if (logger.writes('debug', category)) logger.log('debug', category, 'executing', source);
     try {
       const process = input.process ?? (await worker.current());
-      const response = await withTimeout(
-        invocationId,
-        process.invoke(fn.name, invocationId, requestFor(fn, input, retries)),
-      );
+      const request = await requestFor(fn, input, retries);
+      const response = await withTimeout(invocationId, process.invoke(fn.name, invocationId, request));
       await outputs.send(fn.outputs, response);
       if (logger.writes('information', category)) {
         logger.log('information', category, `executed (succeeded, ${elapsed(startedAt)} ms)`, source);
@@ -96,13 +97,11 @@ export function createInvoker(options: InvokerOptions): Invoker {
     }
   }
 
-  function requestFor(
-    fn: AppFunction,
-    { data, triggerMetadata = {}, traceparent }: TriggerInput,
-    retryCount: number,
-  ) {
+  async function requestFor(fn: AppFunction, input: TriggerInput, retryCount: number) {
+    const { data, triggerMetadata = {}, traceparent } = input;
     const clients = fn.durableClients.map((name) => ({ name, data: durableClient() }));
-    const inputData = [{ name: fn.triggerName, data }, ...clients];
+    const read = fn.inputs.length === 0 ? [] : await inputs.read(fn.inputs, bindingData(input));
+    const inputData = [{ name: fn.triggerName, data }, ...clients, ...read];
     return {
       inputData,
       triggerMetadata,

@@ -1,7 +1,8 @@
 import { ServiceBusClient } from '@azure/service-bus';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
-import type { AppFunction, CosmosTrigger, TimerTrigger } from './appFunctions.ts';
+import type { AppFunction, BlobTrigger, CosmosTrigger, TimerTrigger } from './appFunctions.ts';
+import { createBlobListener } from './blob/blobTrigger.ts';
 import type { Clock } from './clock.ts';
 import type { HostJson } from './hostJson.ts';
 import { HostStartError } from './hostStartError.ts';
@@ -38,6 +39,7 @@ export interface ListenersOptions {
  */
 export async function createListeners(options: ListenersOptions): Promise<TriggerListener[]> {
   const { functions, hostJson, settings, invoker, logger, clock } = options;
+  const blobServices = new Map<string, BlobServiceClient>();
   const queueServices = new Map<string, QueueServiceClient>();
   const serviceBusClients = new Map<string, ServiceBusClient>();
   let hostsContainer: ContainerClient | undefined;
@@ -55,15 +57,13 @@ export async function createListeners(options: ListenersOptions): Promise<Trigge
     switch (trigger.type) {
       case 'timer':
         return timer({ ...fn, trigger });
+      case 'blob':
+        return blob({ ...fn, trigger });
       case 'queue': {
-        const { connection } = trigger;
-        const service = shared(queueServices, connection, () =>
-          QueueServiceClient.fromConnectionString(connection),
-        );
         const { queues } = hostJson.extensions;
         return createQueueListener({
           fn: { ...fn, trigger },
-          service,
+          service: queueService(trigger.connection),
           options: queues,
           invoker,
           logger,
@@ -95,13 +95,40 @@ export async function createListeners(options: ListenersOptions): Promise<Trigge
     }
   }
 
-  function timer(fn: AppFunction<TimerTrigger>): TriggerListener {
-    const { listenerLockPeriod, listenerLockRecoveryPollingInterval } = hostJson.singleton;
-    const schedule = parseSchedule(fn.trigger.schedule);
+  function queueService(connection: string): QueueServiceClient {
+    return shared(queueServices, connection, () => QueueServiceClient.fromConnectionString(connection));
+  }
+
+  /** The container in which the hosts of an app keep leases, statuses and receipts. */
+  function ofHosts(): ContainerClient {
     hostsContainer ??= BlobServiceClient.fromConnectionString(
       connectionString('AzureWebJobsStorage', settings),
     ).getContainerClient('azure-webjobs-hosts');
-    const container = hostsContainer;
+    return hostsContainer;
+  }
+
+  function blob(fn: AppFunction<BlobTrigger>): TriggerListener {
+    const { connection } = fn.trigger;
+    const { listenerLockPeriod, listenerLockRecoveryPollingInterval } = hostJson.singleton;
+    return createBlobListener({
+      fn,
+      blobs: shared(blobServices, connection, () => BlobServiceClient.fromConnectionString(connection)),
+      queues: queueService(connection),
+      hosts: ofHosts(),
+      hostId: options.hostId,
+      lease: blobListenerLease(ofHosts(), options.hostId, fn.name, listenerLockPeriod, clock),
+      leaseRetryInterval: listenerLockRecoveryPollingInterval,
+      options: hostJson.extensions.blobs,
+      invoker,
+      logger,
+      clock,
+    });
+  }
+
+  function timer(fn: AppFunction<TimerTrigger>): TriggerListener {
+    const { listenerLockPeriod, listenerLockRecoveryPollingInterval } = hostJson.singleton;
+    const schedule = parseSchedule(fn.trigger.schedule);
+    const container = ofHosts();
     return createTimerListener({
       fn,
       schedule,

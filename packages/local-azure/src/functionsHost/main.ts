@@ -1,15 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { inspect, parseArgs } from 'node:util';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { exitFor, orTaken } from '../failure.ts';
 import { onStopAsked } from '../onStopAsked.ts';
 import { portArgument } from '../portArgument.ts';
 import { version } from '../version.ts';
 import { HostStartError } from './hostStartError.ts';
 import { parseEnvFile, readLocalSettings, type Settings } from './settings.ts';
 import { type FunctionsHost, startFunctionsHost } from './startFunctionsHost.ts';
+import { watch } from './watch.ts';
 
-const usage = `Usage: npm run host -- --port P [--app DIR] [--env-file FILE] [--enable-auth] [--no-timer-singleton] [--stay-up]
-                             [--skip-unsupported] [--inspect P] [--version]
+const usage = `local-azure host [options]
   --port P               HTTP port on 127.0.0.1; 0 for any free one (default 7071)
   --app DIR              folder with package.json and host.json (default: the current one)
   --env-file FILE        KEY=value lines, instead of .local/env and the app's local.settings.json, which are read if they
@@ -19,6 +21,7 @@ const usage = `Usage: npm run host -- --port P [--app DIR] [--env-file FILE] [--
   --stay-up              if the app cannot be loaded, run without a function, as in Azure
   --skip-unsupported     leave out functions that need what this host lacks; else it does not start
   --inspect P            let a debugger attach to the app on this port; 0 for any free one
+  --watch                start anew whenever a file of the app changes
   --version              print the version
 `;
 
@@ -33,6 +36,7 @@ async function main(): Promise<void> {
       'stay-up': { type: 'boolean', default: false },
       'skip-unsupported': { type: 'boolean', default: false },
       inspect: { type: 'string' },
+      watch: { type: 'boolean', default: false },
       version: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -41,9 +45,15 @@ async function main(): Promise<void> {
   if (values.help) return console.log(usage);
   if (values.version) return console.log(version());
 
-  const host = await startFunctionsHost({
+  if (values.watch) {
+    const args = process.argv.slice(2).filter((argument) => argument !== '--watch');
+    return watch(values.app, fileURLToPath(import.meta.url), args);
+  }
+
+  const port = portArgument('--port', values.port);
+  const starting = startFunctionsHost({
     appDir: values.app,
-    port: portArgument('--port', values.port),
+    port,
     settings: readSettings(values['env-file'], values.app),
     enableAuth: values['enable-auth'],
     timerSingleton: values['timer-singleton'],
@@ -51,13 +61,11 @@ async function main(): Promise<void> {
     skipUnsupported: values['skip-unsupported'],
     inspect: values.inspect === undefined ? undefined : portArgument('--inspect', values.inspect),
   });
+  const host = await orTaken('--port', port, starting);
   describe(host);
 
   onStopAsked((how) => {
-    host.stop(how).then(
-      () => process.exit(0),
-      (error: unknown) => fail(error),
-    );
+    host.stop(how).then(() => process.exit(0), exitFor);
   });
   console.log('ready');
 }
@@ -86,9 +94,4 @@ function describe({ address, instanceId, files, functions }: FunctionsHost): voi
     console.log(`  ${name}: ${trigger.type === 'durable' ? trigger.kind : trigger.type}`);
 }
 
-function fail(error: unknown): never {
-  console.error(error instanceof HostStartError ? error.message : inspect(error));
-  process.exit(1);
-}
-
-await main().catch(fail);
+await main().catch(exitFor);

@@ -7,7 +7,7 @@ import { timerData } from './timer/timerTrigger.ts';
 /**
  * Builds the trigger input of a manual run (`POST /admin/functions/{name}`): `input` as the message or body,
  * with the metadata of a message that was never queued. Undefined for Durable Functions, which only their
- * task hub can run.
+ * task hub can run, and for blobs, which have to exist.
  */
 export function manualInput({ name, trigger }: AppFunction, input: string): TriggerInput | undefined {
   switch (trigger.type) {
@@ -51,6 +51,7 @@ export function manualInput({ name, trigger }: AppFunction, input: string): Trig
       };
     case 'cosmos':
       return { data: { json: input } };
+    case 'blob':
     case 'durable':
       return undefined;
   }
@@ -60,6 +61,7 @@ const triggerTypes = {
   http: 'httpTrigger',
   timer: 'timerTrigger',
   queue: 'queueTrigger',
+  blob: 'blobTrigger',
   serviceBus: 'serviceBusTrigger',
   cosmos: 'cosmosDBTrigger',
 } as const;

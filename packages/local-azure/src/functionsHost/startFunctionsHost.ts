@@ -23,6 +23,7 @@ import { adminHandler } from './http/admin.ts';
 import { answerEmpty } from './http/httpMessage.ts';
 import { createHttpServer, type RequestHandler } from './http/httpServer.ts';
 import { isAllowed } from './http/keys.ts';
+import { createInputReader } from './inputs/inputBinding.ts';
 import { createInvoker } from './invoker.ts';
 import { createListeners } from './listeners.ts';
 import { createLogger } from './logger.ts';
@@ -107,8 +108,10 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   const rpcPath = `/runtime/rpc/${randomUUID()}/`;
   let stopped: Promise<void> | undefined;
   const outputs = createOutputSender(hostJson.extensions.queues.messageEncoding);
+  const inputs = createInputReader();
   const invoker = createInvoker({
     worker,
+    inputs,
     outputs,
     logger,
     functionTimeout: hostJson.functionTimeout,
@@ -156,7 +159,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   await Promise.all(listeners.map((listener) => listener.start()));
 
   const stop = (how: 'terminated' | 'asked') =>
-    (stopped ??= stopHost(how, { worker, listeners, durable, invoker, outputs, logger, clock }));
+    (stopped ??= stopHost(how, { worker, listeners, durable, invoker, inputs, outputs, logger, clock }));
 
   async function answerDurable(...[request, response, url]: Parameters<RequestHandler>): Promise<boolean> {
     if (durable === undefined) return false;
@@ -187,7 +190,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     return (input) => {
       const triggerInput = manualInput(fn, input);
       if (triggerInput === undefined) {
-        logger.log('error', `Function.${fn.name}`, 'only its task hub can run it', {
+        logger.log('error', `Function.${fn.name}`, 'it cannot be run by hand', {
           functionName: fn.name,
         });
         return;

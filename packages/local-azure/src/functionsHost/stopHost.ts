@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts';
 import type { DurableEngine } from './durable/index.ts';
+import type { createInputReader } from './inputs/inputBinding.ts';
 import type { Invoker } from './invoker.ts';
 import type { Logger } from './logger.ts';
 import type { OutputSender } from './outputs/outputSender.ts';
@@ -23,6 +24,7 @@ interface RunningParts {
   listeners: readonly TriggerListener[];
   durable: Pick<DurableEngine, 'stop'> | undefined;
   invoker: Pick<Invoker, 'idle' | 'running'>;
+  inputs: Pick<ReturnType<typeof createInputReader>, 'close'>;
   outputs: Pick<OutputSender, 'close'>;
   logger: Logger;
   clock: Clock;
@@ -31,7 +33,7 @@ interface RunningParts {
 /** Stops a host, as `FunctionsHost.stop` says. */
 export async function stopHost(
   how: 'terminated' | 'asked',
-  { worker, listeners, durable, invoker, outputs, logger, clock }: RunningParts,
+  { worker, listeners, durable, invoker, inputs, outputs, logger, clock }: RunningParts,
 ): Promise<void> {
   if (how === 'terminated') await clock.sleep(unawareMs);
   const quiet = Promise.all([durable?.stop(), ...listeners.map((listener) => listener.stop())]);
@@ -41,7 +43,7 @@ export async function stopHost(
   await worker.stop();
   const settled = quiet.then(() => Promise.all(listeners.map((listener) => listener.close())));
   await atMost(clock, settleMs, settled);
-  await atMost(clock, settleMs, outputs.close());
+  await atMost(clock, settleMs, Promise.all([inputs.close(), outputs.close()]));
 }
 
 async function atMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {

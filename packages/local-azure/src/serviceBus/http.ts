@@ -1,32 +1,44 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
+import type { Certificate } from '../certificate.ts';
+import { localPage } from '../localPage.ts';
+import { type Administration, administer } from './administration.ts';
 import type { Consumers } from './amqp/consumers.ts';
-import type { Broker } from './broker/broker.ts';
 import type { Queue } from './broker/queue.ts';
 import { type Faults, faultSchema } from './faults.ts';
+import { readable } from './readable.ts';
 
 export interface LocalHttp {
   port: number;
   stop(): Promise<void>;
 }
 
-interface Parts {
-  broker: Broker;
+interface Parts extends Administration {
   faults: Faults;
   consumers: Consumers;
-  /** Cuts every client connection and returns how many there were. */
-  dropConnections: () => number;
 }
 
-/** Serves `/_local/stats` and `/_local/faults`. */
-export async function serveHttp(parts: Parts, port: number): Promise<LocalHttp> {
-  const server = createServer((request, response) => {
-    answer(parts, request).then(
-      ({ status, body }) => send(response, status, body),
-      (error: unknown) => send(response, 500, { error: String(error) }),
+/** Serves the page and the JSON under `/_local/`, and the management API, whose requests name an `api-version`. */
+export async function serveHttp(
+  parts: Parts,
+  port: number,
+  tls: Certificate | undefined,
+): Promise<LocalHttp> {
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    const url = new URL(request.url ?? '/', `https://${request.headers.host ?? 'localhost'}`);
+    const answered = url.searchParams.has('api-version')
+      ? administerFor(parts, request, url)
+      : url.pathname === '/_local/'
+        ? Promise.resolve({ status: 200, type: 'text/html; charset=utf-8', body: localPage })
+        : answer(parts, request, url).then(json);
+    answered.then(
+      (reply) => send(response, reply),
+      (error: unknown) => send(response, json({ status: 500, body: { error: String(error) } })),
     );
-  });
+  };
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', resolve);
@@ -46,14 +58,16 @@ interface Reply {
   body: unknown;
 }
 
-async function answer(parts: Parts, request: IncomingMessage): Promise<Reply> {
-  const call = `${request.method} ${request.url?.split('?')[0]}`;
+async function answer(parts: Parts, request: IncomingMessage, url: URL): Promise<Reply> {
+  const call = `${request.method} ${url.pathname}`;
   switch (call) {
     case 'GET /_local/stats':
       return {
         status: 200,
         body: { queues: Object.fromEntries(parts.broker.queues.map(statsOf(parts))) },
       };
+    case 'GET /_local/messages':
+      return messagesOf(parts, url.searchParams);
     case 'GET /_local/faults':
       return { status: 200, body: parts.faults.list() };
     case 'DELETE /_local/faults':
@@ -64,9 +78,20 @@ async function answer(parts: Parts, request: IncomingMessage): Promise<Reply> {
     default:
       return {
         status: 404,
-        body: { error: `${call}: unknown; only /_local/stats and /_local/faults exist` },
+        body: {
+          error: `${call}: unknown; only /_local/, /_local/stats, /_local/messages and /_local/faults exist`,
+        },
       };
   }
+}
+
+/** The first messages of an entity or of its dead-letter queue, without locking them. */
+function messagesOf({ broker }: Parts, asked: URLSearchParams): Reply {
+  const entity = asked.get('entity') ?? '';
+  const queue = broker.find(entity);
+  if (queue === undefined) return { status: 404, body: { error: `there is no entity "${entity}"` } };
+  const peeked = queue.peek(Number(asked.get('from') ?? 0), 100, undefined, broker.now());
+  return { status: 200, body: peeked.map(readable) };
 }
 
 const statsOf =
@@ -121,6 +146,28 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function send(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+interface Sent {
+  status: number;
+  type: string;
+  body: string;
+}
+
+const json = ({ status, body }: Reply): Sent => ({
+  status,
+  type: 'application/json',
+  body: JSON.stringify(body),
+});
+
+/** Answers a request of the management API once what it changes is committed. */
+async function administerFor(parts: Parts, request: IncomingMessage, url: URL): Promise<Sent> {
+  const { authorization: token, 'if-match': ifMatch } = request.headers;
+  const { method = 'GET' } = request;
+  const body = await readBody(request);
+  const reply = await administer(parts, { method, url, token, updates: ifMatch !== undefined, body });
+  await new Promise<void>((resolve) => parts.broker.journal.afterCommit(resolve));
+  return { ...reply, type: 'application/atom+xml;type=entry;charset=utf-8' };
+}
+
+function send(response: ServerResponse, { status, type, body }: Sent): void {
+  response.writeHead(status, { 'content-type': type }).end(body);
 }

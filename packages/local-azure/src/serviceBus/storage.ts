@@ -4,8 +4,11 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Journal, RestingPlace } from './broker/journal.ts';
 import type { Message } from './broker/message.ts';
 import type { Queue } from './broker/queue.ts';
+import { type EntityConfig, entityOf } from './config.ts';
 
 export interface Storage extends Journal {
+  /** The entities that clients have created. */
+  entities(): EntityConfig[];
   /** Restores a queue from the file. */
   load(queue: Queue, now: number): void;
   /** Commits pending changes and closes the file. */
@@ -27,6 +30,7 @@ export function openStorage(folder: string): Storage {
     CREATE TABLE IF NOT EXISTS seen (queue TEXT, message_id TEXT, at INTEGER, PRIMARY KEY (queue, message_id));
     CREATE INDEX IF NOT EXISTS seen_at ON seen (queue, at);
     CREATE TABLE IF NOT EXISTS sessions (queue TEXT, id TEXT, state BLOB, PRIMARY KEY (queue, id));
+    CREATE TABLE IF NOT EXISTS entities (name TEXT PRIMARY KEY, definition TEXT);
     CREATE TABLE IF NOT EXISTS sequences (queue TEXT PRIMARY KEY, next INTEGER);
   `);
   const putMessage = db.prepare(
@@ -36,6 +40,7 @@ export function openStorage(folder: string): Storage {
   const putSeen = db.prepare('INSERT OR REPLACE INTO seen (queue, message_id, at) VALUES (?, ?, ?)');
   const forgetSeen = db.prepare('DELETE FROM seen WHERE queue = ? AND at <= ?');
   const putState = db.prepare('INSERT OR REPLACE INTO sessions (queue, id, state) VALUES (?, ?, ?)');
+  const putEntity = db.prepare('INSERT OR REPLACE INTO entities (name, definition) VALUES (?, ?)');
   const putSequence = db.prepare(
     'INSERT INTO sequences (queue, next) VALUES (?, ?) ' +
       'ON CONFLICT (queue) DO UPDATE SET next = max(next, excluded.next)',
@@ -84,6 +89,24 @@ export function openStorage(folder: string): Storage {
       begin();
       putState.run(queue, sessionId, state);
     },
+    putEntity({ kind, name, properties, filters }) {
+      begin();
+      putEntity.run(name, JSON.stringify({ kind, name, properties, filters }));
+    },
+    removeEntity(name) {
+      begin();
+      db.prepare('DELETE FROM entities WHERE name = ?').run(name);
+      for (const table of ['messages', 'seen', 'sessions', 'sequences'])
+        db.prepare(`DELETE FROM ${table} WHERE queue IN (?, ?)`).run(name, `${name}/$DeadLetterQueue`);
+    },
+    entities: () =>
+      db
+        .prepare('SELECT definition FROM entities')
+        .all()
+        .map((row) => {
+          const { kind, name, properties, filters } = JSON.parse(String(row.definition)) as EntityConfig;
+          return entityOf(kind, name, properties, filters);
+        }),
     afterCommit(action) {
       if (open) waiting.push(action);
       else action();

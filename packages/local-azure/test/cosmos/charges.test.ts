@@ -29,9 +29,33 @@ test('a count is charged for what it counts, and a page for what it reads', asyn
   expect(await chargeOf(container, 'SELECT * FROM c ORDER BY c.n OFFSET 0 LIMIT 5')).toBeLessThan(4);
 });
 
+test('an element of an array is found by its beginning, as long as the policy covers the elements', async () => {
+  const query = `SELECT * FROM c WHERE EXISTS (SELECT VALUE e FROM e IN c.words WHERE STARTSWITH(e, 'word 29'))`;
+  const covered = await filled({ includedPaths: [{ path: '/words/[]/?' }], excludedPaths: [{ path: '/*' }] });
+  const left = await filled({ includedPaths: [{ path: '/n/?' }], excludedPaths: [{ path: '/*' }] });
+  const idsIn = async (container: Container) =>
+    (await container.items.query<{ id: string }>(query).fetchAll()).resources.map(({ id }) => id).toSorted();
+  expect(await chargeOf(left, query)).toBeGreaterThan(count * 0.04);
+  expect(await chargeOf(covered, query)).toBeLessThan(4);
+  expect(await idsIn(covered)).toEqual(await idsIn(left));
+  expect(await idsIn(covered)).toHaveLength(11);
+  // What is written later is found as well, and what is deleted is not.
+  await covered.item('29', 'p').delete();
+  await covered.item('290', 'p').patch([{ op: 'set', path: '/words', value: ['other'] }]);
+  await covered.items.create({ id: 'new', pk: 'p', words: ['x', 'word 29'] });
+  expect(await idsIn(covered)).toHaveLength(10);
+  expect(await idsIn(covered)).toContain('new');
+});
+
 async function filled(indexingPolicy?: IndexingPolicy): Promise<Container> {
   const container = await newContainer(cosmos, indexingPolicy === undefined ? {} : { indexingPolicy });
-  const items = Array.from({ length: count }, (_, n) => ({ id: `${n}`, pk: 'p', n, text: `item ${n}` }));
+  const items = Array.from({ length: count }, (_, n) => ({
+    id: `${n}`,
+    pk: 'p',
+    n,
+    text: `item ${n}`,
+    words: ['all', `word ${n}`],
+  }));
   for (let from = 0; from < count; from += 100) {
     const some = items.slice(from, from + 100);
     await container.items.batch(

@@ -67,7 +67,7 @@ test.skipIf(noSignals)(
 );
 
 test.skipIf(noSignals)(
-  'the host ends once the hook is done: calls under way are cut off',
+  'the host ends once the hook is done: calls in flight are cut off',
   { timeout: 60_000 },
   async () => {
     await using host = await startApp({ HOOK_MS: '100' });

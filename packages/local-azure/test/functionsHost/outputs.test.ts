@@ -100,6 +100,26 @@ test('documents are upserted, an array as one each, and the container is created
   expect((await call('documents', { documents: { id: 'a/b' } })).status).toBe(500);
 });
 
+test('documents are inputs: one by id and key, those of a query, by values of the trigger', async () => {
+  await call('documents', {
+    documents: [
+      { id: 'x1', kind: 'x' },
+      { id: 'x2', kind: 'x' },
+    ],
+  });
+  const read = async (path: string) => (await call(path)).json();
+  expect(await read('documents/x/x1')).toMatchObject({ found: { id: 'x1', kind: 'x' } });
+  expect(await read('documents/x/none')).toEqual({ found: null });
+  expect(await read('someDocuments?kind=x')).toEqual(['x1', 'x2']);
+  // The value is a parameter, not a part of the query.
+  expect(await read("someDocuments?kind=x' OR true --")).toEqual([]);
+  expect((await call('someDocuments')).status).toBe(500);
+  await host.line(/someDocuments.*the trigger has no value for \{Query\.kind\}/);
+  await queues.createQueue('ids');
+  await queues.getQueueClient('ids').sendMessage(Buffer.from('{"id":"x2","kind":"x"}').toString('base64'));
+  expect(await onServiceBus(1)).toMatchObject([{ body: { read: { id: 'x2' } } }]);
+});
+
 test('an array becomes one message each', async () => {
   await call('both', { storage: [{ id: 1 }, 'two'], serviceBus: [{ id: 1 }, { id: 2 }] });
   expect(await inStorage()).toEqual(['{"id":1}', 'two']);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ServiceBusClient, type ServiceBusMessage } from '@azure/service-bus';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -15,7 +16,7 @@ let host: HostProcess;
 beforeAll(async () => {
   serviceBus = await startServiceBus({ config: join(app, 'queues.json') });
   client = new ServiceBusClient(serviceBus.connectionString);
-  host = await startHostProcess({ app, env: { ServiceBus: serviceBus.connectionString } });
+  host = await startHostProcess({ app, env: { ServiceBus: serviceBus.connectionString, TOPIC: 'orders' } });
 });
 afterAll(async () => {
   await host?.[Symbol.asyncDispose]();
@@ -169,6 +170,27 @@ test('sessions: each in its order, several side by side, and one that comes agai
   await send('sessions', ...sent('a', 6, 2));
   await expect.poll(() => seenIn('a').slice(6), patiently).toEqual(['6', '7']);
 }, 30_000);
+
+test('a topic: its subscription triggers, and a topic takes what is returned', async () => {
+  const messages = [5, 50].map((quantity) => ({
+    body: { quantity },
+    subject: 'order',
+    applicationProperties: { quantity },
+  }));
+  await send('orders', ...messages);
+  const receiver = client.createReceiver('results', 'all', { receiveMode: 'receiveAndDelete' });
+  const [result, ...others] = await receiver.receiveMessages(2, { maxWaitTimeInMs: 10_000 });
+  expect(result?.body).toEqual({ message: { quantity: 50 }, subject: 'order' });
+  expect(others).toEqual([]);
+  await receiver.close();
+});
+
+test('an entity that is missing is reported once', async () => {
+  await host.line(/missing.*could not be found/);
+  const reports = () => host.lines.filter((line) => /missing.*could not be found/.test(line)).length;
+  await delay(3_000);
+  expect(reports()).toBe(1);
+});
 
 test.skipIf(noSignals)(
   'Ctrl-C while messages are being handled: they are settled and the host exits with 0',

@@ -18,7 +18,10 @@ const problemsOf = (json: unknown) => {
 test('the default configuration has the queues of payonce', () => {
   expect(readConfig(new URL('../../../../local/serviceBusConfig.json', import.meta.url))).toEqual([
     {
+      kind: 'queue',
       name: 'payment-commands',
+      filters: [],
+      properties: expect.objectContaining({ RequiresDuplicateDetection: true }),
       rules: {
         lockMs: 60_000,
         maxDeliveryCount: 10,
@@ -29,7 +32,10 @@ test('the default configuration has the queues of payonce', () => {
       },
     },
     {
+      kind: 'queue',
       name: 'locks',
+      filters: [],
+      properties: expect.objectContaining({ RequiresSession: true }),
       rules: {
         lockMs: 30_000,
         maxDeliveryCount: 10,
@@ -65,21 +71,53 @@ test('names every invalid field and every unsupported feature', () => {
   const problems = problemsOf(
     withQueues(
       [
-        { Name: 'a', Properties: { LockDuration: 'PT6M', MaxDeliveryCount: 0, ForwardTo: 'b' } },
+        { Name: 'a', Properties: { LockDuration: 'PT6M', MaxDeliveryCount: 0, ForwardTo: 7 } },
         { Name: 'b', Properties: { LockDuration: 'a minute', EnablePartitioning: true } },
         { Name: '$bad', Properties: {} },
       ],
-      { Topics: [{ Name: 'topic' }] },
+      {
+        Topics: [
+          {
+            Name: 'topic',
+            Properties: { LockDuration: 'PT1M' },
+            Subscriptions: [
+              { Name: 'a/b' },
+              {
+                Name: 'c',
+                Rules: [
+                  { Name: 'r', Properties: { FilterType: 'Sql', SqlFilter: { SqlExpression: 'a =' } } },
+                ],
+              },
+              {
+                Name: 'd',
+                Rules: [
+                  {
+                    Name: 'r',
+                    Properties: {
+                      FilterType: 'Sql',
+                      SqlFilter: { SqlExpression: '1=1' },
+                      Action: { SqlExpression: 'SET a = 1' },
+                    },
+                  },
+                ],
+              },
+            ],
+          },
+        ],
+      },
     ),
   );
   const at = 'UserConfig.Namespaces.0.Queues';
   expect(problems).toContain(`${at}.0.Properties.LockDuration: expected an ISO 8601 duration, PT1S to PT5M`);
   expect(problems).toContain(`${at}.0.Properties.MaxDeliveryCount`);
-  expect(problems).toContain(`${at}.0.Properties.ForwardTo: forwarding to another queue is not supported`);
+  expect(problems).toContain(`${at}.0.Properties.ForwardTo`);
   expect(problems).toContain(`${at}.1.Properties.LockDuration`);
   expect(problems).toMatch(/Queues\.1\.Properties: .*EnablePartitioning/);
   expect(problems).toContain(`${at}.2.Name`);
-  expect(problems).toContain('Topics: topics and subscriptions are not supported');
+  expect(problems).toMatch(/Topics\.0\.Properties: .*LockDuration/);
+  expect(problems).toMatch(/Subscriptions\.0\.Name: expected only letters/);
+  expect(problems).toMatch(/Subscriptions\.1\.Rules\.0: the SQL expression is wrong at the end: a =/);
+  expect(problems).toMatch(/Rules\.0\.Properties\.Action: actions of rules are not supported/);
 });
 
 test('rejects two queues with the same name, and a file that is missing', () => {

@@ -72,11 +72,11 @@ test('a deferred message is set aside until requested by number', async () => {
   await send('defer', 'later');
   const receiver = peekLock('defer');
   const message = await receiveOne(receiver);
-  await receiver.deferMessage(message, { why: 'not yet' });
+  await receiver.deferMessage(message, { why: 'too early' });
   expect(await bus.stats('defer')).toMatchObject({ active: 0, deferred: 1 });
   expect(await receiver.peekMessages(1)).toMatchObject([{ state: 'deferred' }]);
   const [back] = await receiver.receiveDeferredMessages(numberOf(message));
-  expect(back).toMatchObject({ body: 'later', applicationProperties: { why: 'not yet' } });
+  expect(back).toMatchObject({ body: 'later', applicationProperties: { why: 'too early' } });
   if (back !== undefined) await receiver.completeMessage(back);
   expect(await bus.stats('defer')).toMatchObject({ deferred: 0, locked: 0, completed: 1 });
 });

@@ -38,7 +38,7 @@ test('an unsupported configuration is refused at start', async () => {
   const config = join(folder, 'Config.json');
   await writeFile(
     config,
-    JSON.stringify({ UserConfig: { Namespaces: [{ Name: 'n', Topics: [{ Name: 't' }] }] } }),
+    JSON.stringify({ UserConfig: { Namespaces: [{ Name: 'n', Topics: [{ Name: 't', Duplicates: 1 }] }] } }),
   );
   await expect(startServiceBus({ config })).rejects.toThrow(ConfigError);
   await expect(startServiceBus({ queues: { orders: { Lock: 1 } } })).rejects.toThrow(/option queues.*Lock/s);
@@ -52,4 +52,12 @@ test('an unknown HTTP path is a 404 that names it', async () => {
     404,
     { error: expect.stringContaining('GET /payment-commands/messages') },
   ]);
+});
+
+test('a queue that forwards to nothing, or in a circle, is refused at start', async () => {
+  const start = (queues: Record<string, Record<string, unknown>>) => startServiceBus({ queues });
+  await expect(start({ a: { ForwardTo: 'b' } })).rejects.toThrow(
+    '"a" forwards to "b", which is no queue or topic',
+  );
+  await expect(start({ a: { ForwardTo: 'b' }, b: { ForwardTo: 'a' } })).rejects.toThrow(/in a circle/);
 });

@@ -2,26 +2,36 @@ import { createHash } from 'node:crypto';
 import type { OperationInput, PatchRequestBody } from '@azure/cosmos';
 import type { LockView } from '@payonce/leases';
 import { checkKey } from '@payonce/leases';
-import { z } from 'zod';
+import { aText, fieldsOf, listOf, oneOf, orElse } from '../answers.ts';
 import { recordFromText } from '../recordText.ts';
 
-const recordItem = z.object({ version: z.string(), record: z.string().optional() });
-type RecordItem = z.infer<typeof recordItem>;
+interface RecordItem {
+  version: string;
+  record?: string | undefined;
+}
+const recordItem = { version: aText, record: orElse(aText, undefined) };
 
 /** `leaseId` is empty once the lease was broken. The item then lasts for the rest of the lease, to tell its holder. */
-const leaseItem = z.object({ leaseId: z.string() });
-type LeaseItem = z.infer<typeof leaseItem>;
+interface LeaseItem {
+  leaseId: string;
+}
+const leaseItem = { leaseId: aText };
 
 /** The items of one lock, each if it is there. */
-export const lockItems = z.object({ record: recordItem.optional(), lease: leaseItem.optional() });
+export const lockItems = fieldsOf({
+  record: orElse(fieldsOf<RecordItem>(recordItem), undefined),
+  lease: orElse(fieldsOf<LeaseItem>(leaseItem), undefined),
+});
+
+const listedKind = fieldsOf({ id: oneOf('record', 'lease'), key: aText });
 
 /** The items of many locks. */
-export const listedItems = z.array(
-  z.discriminatedUnion('id', [
-    recordItem.extend({ id: z.literal('record'), key: z.string() }),
-    leaseItem.extend({ id: z.literal('lease'), key: z.string() }),
-  ]),
-);
+export const listedItems = listOf((item) => {
+  const { id, key } = listedKind(item);
+  return id === 'record'
+    ? { id, key, ...fieldsOf<RecordItem>(recordItem)(item) }
+    : { id, key, ...fieldsOf<LeaseItem>(leaseItem)(item) };
+});
 
 /** The lock as its two items show it. */
 export function lockView({ version, record }: RecordItem, lease: LeaseItem | undefined): LockView {

@@ -51,7 +51,7 @@ export function cosmosLockStore(container: Container): LockStore {
       return (await untilAborted(abortSignal, () => item.read({ abortSignal }))).resource;
     };
     const [record, lease] = await Promise.all([read('record'), read('lease')]);
-    return lockItems.parse({ record, lease });
+    return lockItems({ record, lease });
   }
 
   async function look(key: string, signal: AbortSignal): Promise<LockView | undefined> {
@@ -166,7 +166,7 @@ export function cosmosLockStore(container: Container): LockStore {
       const found = await untilAborted(abortSignal, () =>
         container.items.query<unknown>({ query, parameters }, { abortSignal }).fetchAll(),
       );
-      const listed = listedItems.parse(found.resources);
+      const listed = listedItems(found.resources);
       const leases = new Map(listed.flatMap((item) => (item.id === 'lease' ? [[item.key, item]] : [])));
       for (const item of listed) {
         if (item.id === 'record') yield { key: item.key, ...lockView(item, leases.get(item.key)) };

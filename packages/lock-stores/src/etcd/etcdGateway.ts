@@ -1,5 +1,14 @@
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+import type { ConnectionOptions } from 'node:tls';
 import { errorText } from '@payonce/leases/error-text';
-import { z } from 'zod';
+import { fieldsOf, type Shape } from '../answers.ts';
 import {
   authAnswer,
   type EtcdAnswer,
@@ -8,6 +17,7 @@ import {
   keepAliveAnswer,
   refusalAnswer,
   txnAnswer,
+  watchAnswer,
 } from './etcdMessages.ts';
 
 /** One member of the cluster. Its methods reject if it refuses (`EtcdRefused`) or does not answer. */
@@ -24,15 +34,29 @@ export interface EtcdMember {
   keepAlive: (id: string) => Promise<{ kept: boolean; term: string }>;
   /** Ends a lease, and deletes its keys. */
   revoke: (id: string) => Promise<'revoked' | 'gone'>;
+  /** Tells of each key in the range that is deleted, until `over` aborts or the connection is lost. Resolves once it has begun. */
+  watchDeletes: (range: EtcdRange, tell: () => void, over: AbortSignal) => Promise<void>;
 }
 
-export interface EtcdGateway {
+export interface EtcdGateway extends Disposable {
   /**
    * Does the work of one call on one member. If it fails, the next call goes to the next member. A failed request may have
    * been applied, and is not sent again.
    */
   onOneMember: <T>(signal: AbortSignal, work: (member: EtcdMember) => Promise<T>) => Promise<T>;
 }
+
+/** Keys from `key` on, up to `range_end`, which is not among them; only `key` itself without. In base64. */
+export interface EtcdRange {
+  key: string;
+  range_end?: string;
+}
+
+/** How to trust a cluster over TLS, and with which certificate to ask it: options of `tls.connect`. */
+export type EtcdTls = Pick<
+  ConnectionOptions,
+  'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'servername' | 'rejectUnauthorized'
+>;
 
 /** etcd answered with an error. */
 export class EtcdRefused extends Error {
@@ -58,8 +82,12 @@ const unauthenticated = 16;
  *
  * @throws TypeError if an endpoint is not a URL.
  */
-export function etcdGateway(endpoints: readonly string[]): EtcdGateway {
-  const members = endpoints.map(memberAt);
+export function etcdGateway(endpoints: readonly string[], tls: EtcdTls = {}): EtcdGateway {
+  const agents = {
+    'http:': new HttpAgent({ keepAlive: true }),
+    'https:': new HttpsAgent({ keepAlive: true, ...tls }),
+  };
+  const members = endpoints.map((endpoint) => memberAt(new URL(endpoint), agents));
   let present = 0;
 
   return {
@@ -74,39 +102,52 @@ export function etcdGateway(endpoints: readonly string[]): EtcdGateway {
         throw error;
       }
     },
+    [Symbol.dispose]() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
   };
 }
 
-function memberAt(endpoint: string): (signal: AbortSignal) => EtcdMember {
-  const url = new URL(endpoint);
+/** Connections by the protocol of an endpoint. */
+interface Agents {
+  'http:': HttpAgent;
+  'https:': HttpsAgent;
+}
+
+function memberAt(url: URL, agents: Agents): (signal: AbortSignal) => EtcdMember {
   const [name, password] = [url.username, url.password].map(decodeURIComponent);
   let token: string | undefined;
 
-  async function send(path: string, body: unknown, signal: AbortSignal, as?: string): Promise<unknown> {
+  function optionsOf(as: string | undefined, signal: AbortSignal): RequestOptions {
     const headers = as === undefined ? {} : { authorization: as };
-    const request = { method: 'POST', headers, body: JSON.stringify(body), signal };
-    const [ok, answer] = await exchange(`${url.origin}/v3/${path}`, request);
+    const agent = url.protocol === 'https:' ? agents['https:'] : agents['http:'];
+    return { method: 'POST', headers, agent, signal };
+  }
+
+  async function send(path: string, body: unknown, signal: AbortSignal, as?: string): Promise<unknown> {
+    const at = new URL(`/v3/${path}`, url.origin);
+    const [ok, answer] = await exchange(at, optionsOf(as, signal), JSON.stringify(body));
     if (ok) return answer;
-    const { code, message } = refusalAnswer.parse(answer);
+    const { code, message } = refusalAnswer(answer);
     throw new EtcdRefused(code, `${url.host}: ${message}`);
   }
 
   return (signal) => {
-    async function ask<T>(path: string, body: unknown, answer: z.ZodType<T>): Promise<T> {
+    async function ask<T>(path: string, body: unknown, answer: Shape<T>): Promise<T> {
       const known = token;
       try {
-        return answer.parse(await send(path, body, signal, known ?? (await signIn())));
+        return answer(await send(path, body, signal, known ?? (await signIn())));
       } catch (error) {
         // A token ends after five minutes without use. A request that is refused for that reason was not applied.
         if (known === undefined || !isRefused(error, unauthenticated)) throw error;
-        return answer.parse(await send(path, body, signal, await signIn()));
+        return answer(await send(path, body, signal, await signIn()));
       }
     }
 
     /** The token for further requests; undefined if none is needed. */
     async function signIn(): Promise<string | undefined> {
       if (name === '') return undefined;
-      token = authAnswer.parse(await send('auth/authenticate', { name, password }, signal)).token;
+      token = authAnswer(await send('auth/authenticate', { name, password }, signal)).token;
       return token;
     }
 
@@ -125,21 +166,66 @@ function memberAt(endpoint: string): (signal: AbortSignal) => EtcdMember {
 
       revoke: (id) =>
         unless(notFound, 'gone', async () => {
-          await ask('lease/revoke', { ID: id }, z.object({}));
+          await ask('lease/revoke', { ID: id }, fieldsOf({}));
           return 'revoked';
         }),
+
+      async watchDeletes(range, tell, over) {
+        const as = token ?? (await signIn());
+        const options = optionsOf(as, over);
+        const body = JSON.stringify({ create_request: { ...range, filters: ['NOPUT'] } });
+        await new Promise<void>((resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+          begin(new URL('/v3/watch', url.origin), options, body, reject, (response) => {
+            response.on('error', reject);
+            let rest = '';
+            response.setEncoding('utf8').on('data', (piece: string) => {
+              const lines = (rest + piece).split('\n');
+              rest = lines.pop() ?? '';
+              try {
+                for (const { created, changes } of lines.map((line) => watchAnswer(JSON.parse(line)))) {
+                  if (created) resolve();
+                  if (changes > 0) tell();
+                }
+              } catch (error) {
+                response.destroy();
+                reject(error);
+              }
+            });
+          });
+        });
+      },
     };
   };
 }
 
-async function exchange(url: string, request: RequestInit): Promise<[ok: boolean, answer: unknown]> {
+function begin(
+  url: URL,
+  options: RequestOptions,
+  body: string,
+  failed: (error: Error) => void,
+  receive: (response: IncomingMessage) => void,
+): void {
+  const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  request(url, options, receive).on('error', failed).end(body);
+}
+
+async function exchange(
+  url: URL,
+  options: RequestOptions,
+  body: string,
+): Promise<[ok: boolean, answer: unknown]> {
   try {
-    const response = await fetch(url, request);
-    return [response.ok, await response.json()];
+    return await new Promise((resolve, reject) => {
+      begin(url, options, body, reject, (response) => {
+        const ok = response.statusCode === 200;
+        text(response)
+          .then((answer) => resolve([ok, JSON.parse(answer)]))
+          .catch(reject);
+      });
+    });
   } catch (error) {
-    // The message of `fetch` is always "fetch failed".
-    const why = errorText(error instanceof TypeError ? (error.cause ?? error) : error);
-    throw new Error(`no answer from ${url}: ${why}`, { cause: error });
+    throw new Error(`no answer from ${url.href}: ${errorText(error)}`, { cause: error });
   }
 }
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { LockView, LostReason, Refusal } from '@payonce/leases';
 import { checkKey } from '@payonce/leases';
 import { recordFromText } from '../recordText.ts';
+import type { EtcdRange } from './etcdGateway.ts';
 import {
   base64,
   type EtcdAnswer,
@@ -25,6 +26,8 @@ export interface EtcdLockKeys {
   lease: string;
   /** Reads both. */
   get: readonly EtcdOperation[];
+  /** What the keys of the waiters begin with. Their order is that of their creation. */
+  line: string;
 }
 
 export const brokenLeaseValue = 'broken';
@@ -33,14 +36,24 @@ export const brokenLeaseValue = 'broken';
 export function keysOf(prefix: string, key: string): EtcdLockKeys {
   checkKey(key);
   const [record, lease] = [base64(`${prefix}record/${key}`), base64(`${prefix}lease/${key}`)];
-  return { record, lease, get: [{ request_range: { key: record } }, { request_range: { key: lease } }] };
+  const line = `${prefix}line/${createHash('sha256').update(key).digest('base64url')}/`;
+  return {
+    record,
+    lease,
+    line,
+    get: [{ request_range: { key: record } }, { request_range: { key: lease } }],
+  };
 }
 
 /**
  * The id of the etcd lease behind a lease: the same whenever an acquire is repeated, and in every process. Another length
  * needs another etcd lease.
  */
-export function etcdLeaseId({ lease }: EtcdLockKeys, leaseId: string, leaseMs: number): string {
+export function etcdLeaseId(
+  { lease }: Pick<EtcdLockKeys, 'lease'>,
+  leaseId: string,
+  leaseMs: number,
+): string {
   const hash = createHash('sha256').update(`${lease}\n${leaseId}\n${leaseMs}`).digest();
   // From 1 to 2^63 - 1: etcd would choose an id itself in place of 0.
   return String((hash.readBigUInt64BE() >> 1n) | 1n);
@@ -85,11 +98,27 @@ export function refusalOfEntry({ record, lease }: EtcdLock): Refusal {
   return refused('taken', 'another lease has the lock');
 }
 
+/** All keys that begin with `beginning`. */
+export function keysBelow(beginning: string): EtcdRange {
+  return { key: base64(beginning), range_end: endOf(beginning) };
+}
+
+/** Reads the first of the waiters. */
+export function firstInLine(line: string): EtcdOperation {
+  return {
+    request_range: { ...keysBelow(line), limit: '1', sort_order: 'ASCEND', sort_target: 'CREATE' },
+  };
+}
+
 /** Reads up to `limit` keys from `from` on that begin with `beginning`. */
 export function page(beginning: string, from: string, limit: number): EtcdOperation {
+  return { request_range: { key: base64(from), range_end: endOf(beginning), limit: String(limit) } };
+}
+
+function endOf(beginning: string): string {
   const end = Buffer.from(beginning, 'utf8');
   const last = end.length - 1;
   // The last byte of UTF-8 is never 255.
   end.writeUInt8(end.readUInt8(last) + 1, last);
-  return { request_range: { key: base64(from), range_end: end.toString('base64'), limit: String(limit) } };
+  return end.toString('base64');
 }

@@ -1,25 +1,34 @@
+import { randomUUID } from 'node:crypto';
 import type { LockStore, StoreTraits } from '@payonce/leases';
+import { checkOwner, nextFence } from '@payonce/leases';
 import { recordToText } from '../recordText.ts';
-import { etcdDenies, etcdGateway } from './etcdGateway.ts';
+import { waiters } from '../waiters.ts';
+import { type EtcdMember, type EtcdTls, etcdDenies, etcdGateway } from './etcdGateway.ts';
 import {
   brokenLeaseValue,
   etcdLeaseId,
+  firstInLine,
   hasValue,
   isAsSeen,
   isVersion,
   keyExists,
+  keysBelow,
   keysOf,
   lockFrom,
   page,
   refusalOfEntry,
   viewOfEntry,
 } from './etcdLock.ts';
-import { base64 } from './etcdMessages.ts';
+import { base64, type EtcdOperation } from './etcdMessages.ts';
 
 export interface EtcdLockOptions {
   /** Prefix of the keys of all locks in etcd. Default: `payonce/locks/`. */
   prefix?: string;
+  /** Certificates, where the endpoints are `https://`: the cluster's authority, and your own for mutual TLS. */
+  tls?: EtcdTls;
 }
+
+export type { EtcdTls };
 
 /**
  * etcd grants at least 1.5 times its election timeout: 2 s by default. It looks for leases that have ended twice a second
@@ -31,6 +40,12 @@ export const etcdTraits: StoreTraits = {
   keptBy: 'id',
   looks: 'anyone',
 };
+
+/** Time that a waiter has to leave the line (ms). Otherwise its place ends by itself. */
+const leaveMs = 2_000;
+
+/** Number of leases that are remembered, lost ones among them. Beyond it all are forgotten, and a release looks first. */
+const mostHeld = 10_000;
 
 /** Locks in one answer of a listing. */
 const pageSize = 500;
@@ -49,9 +64,33 @@ const pageSize = 500;
  */
 export function etcdLockStore(
   endpoints: string | readonly string[],
-  { prefix = 'payonce/locks/' }: EtcdLockOptions = {},
+  { prefix = 'payonce/locks/', tls }: EtcdLockOptions = {},
 ): LockStore {
-  const etcd = etcdGateway(typeof endpoints === 'string' ? [endpoints] : endpoints);
+  const etcd = etcdGateway(typeof endpoints === 'string' ? [endpoints] : endpoints, tls);
+
+  const line = waiters();
+  /** The etcd lease of each place in line, by ticket. */
+  const places = new Map<string, string>();
+  /** The etcd leases that this process holds locks with, by lock and lease, so that a release needs no look. */
+  const held = new Map<string, string>();
+
+  /** Takes a place in line, or keeps the one that the ticket has. */
+  async function queue(member: EtcdMember, ticket: string, below: string, keptMs: number): Promise<void> {
+    const known = places.get(ticket);
+    if (known !== undefined && (await member.keepAlive(known)).kept) return;
+    const id = etcdLeaseId({ lease: below }, `${ticket}/${randomUUID()}`, keptMs);
+    await member.grant(id, Math.max(etcdTraits.lease.minMs / 1000, Math.ceil(keptMs / 1000)));
+    places.set(ticket, id);
+    line.place(ticket, true);
+    await member.txn({ success: [{ request_put: { key: base64(below + ticket), value: '', lease: id } }] });
+  }
+
+  async function leave(ticket: string, signal: AbortSignal): Promise<void> {
+    const id = places.get(ticket);
+    places.delete(ticket);
+    line.place(ticket, false);
+    if (id !== undefined) await etcd.onOneMember(signal, (member) => member.revoke(id));
+  }
 
   return {
     traits: etcdTraits,
@@ -100,6 +139,78 @@ export function etcdLockStore(
       });
     },
 
+    async take(key, leaseId, { leaseMs, record: wanted, place }, signal) {
+      const keys = keysOf(prefix, key);
+      const id = etcdLeaseId(keys, leaseId, leaseMs);
+      const text = (last: number | undefined) => {
+        if (wanted === undefined) return undefined;
+        const { floor, ...rest } = wanted;
+        const fence = nextFence(last, Date.now(), floor);
+        return { fence, value: recordToText({ ...rest, fence, leaseMs }) };
+      };
+      if (wanted !== undefined) checkOwner(wanted.owner);
+      return etcd.onOneMember(signal, async (member) => {
+        const answer = await member.txn({ success: [...keys.get, firstInLine(keys.line)] });
+        const seen = lockFrom(answer);
+        const first = answer.ranges[2]?.entries[0]?.key;
+        const ours = seen.lease?.value === leaseId;
+        const free = seen.lease === undefined || seen.lease.value === brokenLeaseValue;
+        const passed = first !== undefined && first !== keys.line + place?.ticket;
+        if (!ours && (!free || passed)) {
+          if (place !== undefined) await queue(member, place.ticket, keys.line, place.keptMs);
+          return 'held';
+        }
+        const granted = await member.grant(id, leaseMs / 1000);
+        const again = granted === 'exists' ? await member.keepAlive(id) : undefined;
+        const record = text(
+          seen.record === undefined ? undefined : viewOfEntry(seen.record, undefined).record?.fence,
+        );
+        const writes: EtcdOperation[] = [
+          { request_put: { key: keys.lease, value: base64(leaseId), lease: id } },
+        ];
+        if (record !== undefined || seen.record === undefined)
+          writes.push({ request_put: { key: keys.record, value: base64(record?.value ?? '') } });
+        if (place !== undefined)
+          writes.push({ request_delete_range: { key: base64(keys.line + place.ticket) } });
+        const compare = [isAsSeen(keys.record, seen.record), isAsSeen(keys.lease, seen.lease)];
+        const { succeeded, term } = await member.txn({ compare, success: writes });
+        if (!succeeded) {
+          // Another was quicker. Without this, the etcd lease would run out by itself.
+          if (!ours) await member.revoke(id);
+          return 'held';
+        }
+        if (again !== undefined && !(again.kept && again.term === term))
+          throw new Error('etcd did not confirm that the lease was restarted');
+        if (held.size >= mostHeld) held.clear();
+        held.set(`${leaseId} ${key}`, id);
+        if (place !== undefined) void leave(place.ticket, AbortSignal.timeout(leaveMs)).catch(() => {});
+        return record?.fence ?? 0;
+      });
+    },
+
+    async wait(key, signal) {
+      const keys = keysOf(prefix, key);
+      const over = new AbortController();
+      const waiter = line.add(leave);
+      const tell = () => line.call(waiter.ticket);
+      try {
+        await etcd.onOneMember(signal, async (member) => {
+          await member.watchDeletes({ key: keys.lease }, tell, over.signal);
+          await member.watchDeletes(keysBelow(keys.line), tell, over.signal);
+        });
+      } catch (error) {
+        over.abort();
+        throw error;
+      }
+      return {
+        ...waiter,
+        async [Symbol.asyncDispose]() {
+          over.abort();
+          await waiter[Symbol.asyncDispose]();
+        },
+      };
+    },
+
     async raise(key, leaseId, written, version, signal) {
       const { record, lease, get } = keysOf(prefix, key);
       const txn = {
@@ -128,7 +239,12 @@ export function etcdLockStore(
 
     async release(key, leaseId, signal) {
       const { get } = keysOf(prefix, key);
+      const name = `${leaseId} ${key}`;
+      const known = held.get(name);
+      held.delete(name);
       return etcd.onOneMember(signal, async (member) => {
+        // Its key ends with it, if it has not ended before.
+        if (known !== undefined) return (await member.revoke(known)) === 'revoked' ? 'released' : 'gone';
         const { lease } = lockFrom(await member.txn({ success: get }));
         if (lease?.value !== leaseId) return 'gone';
         return (await member.revoke(lease.lease)) === 'revoked' ? 'released' : 'gone';
@@ -148,6 +264,19 @@ export function etcdLockStore(
       return lockFrom(answer).record?.modRevision === version ? 'notHeld' : 'changed';
     },
 
+    async forget(key, version, signal) {
+      const keys = keysOf(prefix, key);
+      const txn = {
+        compare: [isVersion(keys.record, version), isAsSeen(keys.lease, undefined)],
+        success: [{ request_delete_range: { key: keys.record } }],
+        failure: keys.get,
+      };
+      const answer = await etcd.onOneMember(signal, (member) => member.txn(txn));
+      const { record, lease } = lockFrom(answer);
+      if (answer.succeeded || record === undefined) return 'forgotten';
+      return lease === undefined ? 'changed' : 'held';
+    },
+
     async *list(beginning, signal) {
       const [records, leases] = [`${prefix}record/`, `${prefix}lease/`];
       for (let from = beginning; ;) {
@@ -165,6 +294,8 @@ export function etcdLockStore(
       }
     },
 
-    async [Symbol.asyncDispose]() {},
+    async [Symbol.asyncDispose]() {
+      etcd[Symbol.dispose]();
+    },
   };
 }

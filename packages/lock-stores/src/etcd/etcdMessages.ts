@@ -1,5 +1,5 @@
 /** Messages to etcd's v3 API and back, as JSON: https://etcd.io/docs/v3.5/learning/api/. */
-import { z } from 'zod';
+import { aBoolean, aNumber, aText, fieldsOf, listOf, longNumber, orElse, type Shape } from '../answers.ts';
 
 export type EtcdCompare =
   | { target: 'MOD'; result: 'EQUAL'; key: string; mod_revision: string }
@@ -7,7 +7,16 @@ export type EtcdCompare =
   | { target: 'VALUE'; result: 'EQUAL' | 'NOT_EQUAL'; key: string; value: string };
 
 export type EtcdOperation =
-  | { request_range: { key: string; range_end?: string; limit?: string } }
+  | {
+      request_range: {
+        key: string;
+        range_end?: string;
+        limit?: string;
+        sort_order?: 'ASCEND';
+        sort_target?: 'CREATE';
+      };
+    }
+  | { request_delete_range: { key: string } }
   | { request_put: { key: string; value: string; lease?: string; ignore_lease?: boolean } };
 
 /** One transaction. Keys and values are in base64. */
@@ -36,47 +45,65 @@ export interface EtcdAnswer {
 }
 
 /** 64-bit numbers travel as text. Whatever is zero, false or empty is left out. */
-const number64 = z.string().regex(/^-?\d+$/);
-const header = z.object({ raft_term: number64 }).transform(({ raft_term }) => raft_term);
+const header = fieldsOf({ raft_term: longNumber });
 
-const entry = z
-  .object({
-    key: z.base64(),
-    value: z.base64().default(''),
-    mod_revision: number64,
-    lease: number64.default('0'),
-  })
-  .transform(({ key, value, mod_revision, lease }): EtcdEntry => {
-    return { key: fromBase64(key), value: fromBase64(value), modRevision: mod_revision, lease };
-  });
+const keyValue = fieldsOf({
+  key: aText,
+  value: orElse(aText, ''),
+  mod_revision: longNumber,
+  lease: orElse(longNumber, '0'),
+});
 
-const range = z
-  .object({ kvs: z.array(entry).default([]), more: z.boolean().default(false) })
-  .transform(({ kvs, more }) => ({ entries: kvs, more }));
+const entry: Shape<EtcdEntry> = (given, at) => {
+  const { key, value, mod_revision, lease } = keyValue(given, at);
+  return { key: fromBase64(key), value: fromBase64(value), modRevision: mod_revision, lease };
+};
 
-export const txnAnswer = z
-  .object({
-    header,
-    succeeded: z.boolean().default(false),
-    responses: z.array(z.object({ response_range: range.optional() })).default([]),
-  })
-  .transform(({ header, succeeded, responses }): EtcdAnswer => {
-    return {
-      term: header,
-      succeeded,
-      ranges: responses.flatMap(({ response_range }) => response_range ?? []),
-    };
-  });
+const range = fieldsOf({ kvs: orElse(listOf(entry), []), more: orElse(aBoolean, false) });
 
-export const grantAnswer = z.object({ TTL: number64 }).transform(({ TTL }) => Number(TTL));
+const txnResponse = fieldsOf({
+  header,
+  succeeded: orElse(aBoolean, false),
+  responses: orElse(listOf(fieldsOf({ response_range: orElse(range, undefined) })), []),
+});
+
+export const txnAnswer: Shape<EtcdAnswer> = (given) => {
+  const { header, succeeded, responses } = txnResponse(given);
+  const ranges = responses.flatMap(({ response_range: found }) =>
+    found === undefined ? [] : { entries: found.kvs, more: found.more },
+  );
+  return { term: header.raft_term, succeeded, ranges };
+};
+
+/** Answers with the seconds that were granted. */
+export const grantAnswer: Shape<number> = (given) => Number(fieldsOf({ TTL: longNumber })(given).TTL);
+
+const keepAliveResult = fieldsOf({ result: fieldsOf({ header, TTL: orElse(longNumber, '0') }) });
 
 /** Without a TTL there is no such lease any more. */
-export const keepAliveAnswer = z
-  .object({ result: z.object({ header, TTL: number64.default('0') }) })
-  .transform(({ result: { header, TTL } }) => ({ term: header, kept: TTL !== '0' }));
+export const keepAliveAnswer: Shape<{ term: string; kept: boolean }> = (given) => {
+  const { header, TTL } = keepAliveResult(given).result;
+  return { term: header.raft_term, kept: TTL !== '0' };
+};
 
-export const authAnswer = z.object({ token: z.string() });
-export const refusalAnswer = z.object({ code: z.int(), message: z.string() });
+const watchResult = fieldsOf({
+  result: fieldsOf({
+    created: orElse(aBoolean, false),
+    events: orElse(
+      listOf((event) => event),
+      [],
+    ),
+  }),
+});
+
+/** One message of a watch: it has begun, or so many keys have changed. */
+export const watchAnswer: Shape<{ created: boolean; changes: number }> = (given) => {
+  const { created, events } = watchResult(given).result;
+  return { created, changes: events.length };
+};
+
+export const authAnswer = fieldsOf({ token: aText });
+export const refusalAnswer = fieldsOf({ code: aNumber, message: aText });
 
 export function base64(text: string): string {
   return Buffer.from(text, 'utf8').toString('base64');

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { aBoolean, aNumber, aText, fieldsOf, listOf, orElse, orNull } from '../answers.ts';
 
 /** The server's clock in whole milliseconds since the epoch. */
 export const postgresNowMs = 'floor(extract(epoch from clock_timestamp()) * 1000)';
@@ -17,12 +17,14 @@ export function advisoryStatements(table: string) {
   const view = `select lock_key, version, record, hash in (select hash from ${locks} held) as held, ${postgresNowMs} as now
     from ${table}`;
   return {
-    schema: `create table if not exists ${table} (
+    schema: [
+      `create table if not exists ${table} (
       hash bigint primary key,
       lock_key text not null,
       version text not null,
       record text
     )`,
+    ],
     look: `${view} where hash = $1`,
     /** $1: how the keys begin, $2: how long that is. */
     list: `${view} where left(lock_key, $2) = $1 order by lock_key`,
@@ -59,25 +61,36 @@ export function advisoryStatements(table: string) {
   };
 }
 
-const viewRow = z.object({
-  lock_key: z.string(),
-  version: z.string(),
-  record: z.string().nullable(),
-  held: z.boolean(),
-  now: z.coerce.number(),
-});
-export type ViewRow = z.infer<typeof viewRow>;
-export const viewRows = z.array(viewRow);
+export interface ViewRow {
+  lock_key: string;
+  version: string;
+  record: string | null;
+  held: boolean;
+  now: number;
+}
+export const viewRows = listOf(
+  // PostgreSQL answers with a text where a number may have more than 32 bits.
+  fieldsOf<ViewRow>({ lock_key: aText, version: aText, record: orNull(aText), held: aBoolean, now: Number }),
+);
 
 /** `locked` is null if the attempt was not made. */
-export const attemptRows = z.array(z.object({ lock_key: z.string(), locked: z.boolean().nullable() }));
+export const attemptRows = listOf(
+  fieldsOf<{ lock_key: string; locked: boolean | null }>({ lock_key: aText, locked: orNull(aBoolean) }),
+);
 
-export const breakRows = z.array(z.object({ pid: z.number().nullable(), done: z.boolean().nullable() }));
+export const breakRows = listOf(
+  fieldsOf<{ pid: number | null; done: boolean | null }>({ pid: orNull(aNumber), done: orNull(aBoolean) }),
+);
 
-const sessionRow = z.object({
-  own: z.boolean(),
-  done: z.boolean().optional(),
-  lock_key: z.string().nullish(),
-});
-export type SessionRow = z.infer<typeof sessionRow>;
-export const sessionRows = z.tuple([sessionRow]);
+export interface SessionRow {
+  own: boolean;
+  done?: boolean | undefined;
+  lock_key?: string | null | undefined;
+}
+export const sessionRows = listOf(
+  fieldsOf<SessionRow>({
+    own: aBoolean,
+    done: orElse(aBoolean, undefined),
+    lock_key: orElse(orNull(aText), undefined),
+  }),
+);

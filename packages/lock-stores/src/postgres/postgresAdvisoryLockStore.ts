@@ -2,20 +2,25 @@ import { randomUUID } from 'node:crypto';
 import type { LockStore, LockView, Refusal, StoreTraits } from '@payonce/leases';
 import { memoized } from '@payonce/leases';
 import { recordFromText, recordToText } from '../recordText.ts';
-import { refuseClient } from '../refuseClient.ts';
-import { connectionPool } from '../sql/connectionPool.ts';
 import { type LeaseSession, leaseSession } from '../sql/leaseSession.ts';
 import { asciiJson, fromAscii, keyNumber, rowVersion, tableName, toAscii } from '../sql/lockNames.ts';
 import type { SqlValue } from '../sql/sqlConnection.ts';
 import { advisoryStatements, attemptRows, breakRows, type ViewRow, viewRows } from './advisoryStatements.ts';
-import { connectPostgres, orCreate, type PostgresConnection, postgresDenies } from './postgresConnection.ts';
+import {
+  orCreate,
+  type PostgresConnection,
+  type PostgresPool,
+  type PostgresPoolClient,
+  postgresDenies,
+  postgresSessions,
+} from './postgresConnection.ts';
 
-export type { PostgresConnection };
+export type { PostgresConnection, PostgresPool, PostgresPoolClient };
 
 export interface PostgresAdvisoryLockOptions {
   /** The table of the records, `payonce_advisory_locks` unless told. It is created on first use if it is missing. */
   table?: string;
-  /** Most connections beside those that keep leases, 4 unless told. */
+  /** Most connections beside those of leases, 4 unless told. A pool of your own sets its own limit. */
   connections?: number;
 }
 
@@ -28,7 +33,8 @@ const traits: StoreTraits = {
 };
 
 /**
- * A lock store on the advisory locks of PostgreSQL 14 or later. Each lease has a connection of its own, whose session holds
+ * A lock store on the advisory locks of PostgreSQL 14 or later, of an address, options of `pg`, or a `Pool` of your own, which is
+ * never closed and must lend a connection for each lease. Each lease has a connection of its own, whose session holds
  * the lock: mind `max_connections`.
  *
  * - A lease ends with its session: at once if its process dies or its connection breaks, and after the length of the lease
@@ -42,15 +48,14 @@ const traits: StoreTraits = {
  *   hold the lock. An acquire through a pooler is rejected.
  * - A failover to a standby ends all leases. If the old primary lives on, so do the leases there until it is shut down.
  *
- * @throws RangeError if the table name is not `table` or `schema.table` in lower case, TypeError for a client or a pool.
+ * @throws RangeError if the table name is not `table` or `schema.table` in lower case, TypeError for what is no address, options or pool.
  */
 export function postgresAdvisoryLockStore(
-  address: string | PostgresConnection,
+  address: string | PostgresConnection | PostgresPool,
   { table = 'payonce_advisory_locks', connections = 4 }: PostgresAdvisoryLockOptions = {},
 ): LockStore {
-  refuseClient(address);
   const sql = advisoryStatements(tableName(table, '"'));
-  const pool = connectionPool((signal) => connectPostgres(address, signal), connections);
+  const { pool } = postgresSessions(address, connections);
   /** Ended sessions stay in it until somebody is told why. */
   const sessions = new Map<string, LeaseSession>();
   const numberOf = memoized((key) => String(keyNumber(table, key)));
@@ -63,7 +68,7 @@ export function postgresAdvisoryLockStore(
 
   async function look(key: string, signal: AbortSignal): Promise<LockView | undefined> {
     const { rows } = await run(sql.look, [numberOf(key)], signal);
-    const [row] = viewRows.parse(rows);
+    const [row] = viewRows(rows);
     if (row === undefined) return undefined;
     refuseCollision(row, key);
     return view(row);
@@ -108,7 +113,7 @@ export function postgresAdvisoryLockStore(
       return pool.use(signal, async (connection, keep) => {
         const values = [number, connection.processId, toAscii(key), String(leaseMs)];
         const { rows } = await orCreate(connection, sql.schema, () => connection.run(sql.acquire, values));
-        const [row] = attemptRows.parse(rows);
+        const [row] = attemptRows(rows);
         if (row === undefined) return 'absent';
         refuseCollision(row, key);
         if (row.locked === null) throw new RangeError(pooled);
@@ -159,7 +164,7 @@ export function postgresAdvisoryLockStore(
 
     async break(key, version, signal) {
       const { rows } = await run(sql.break, [numberOf(key), rowVersion(version)], signal);
-      const [row] = breakRows.parse(rows);
+      const [row] = breakRows(rows);
       if (row === undefined) return 'changed';
       if (row.pid === null) return 'notHeld';
       if (row.done) return 'broken';
@@ -169,7 +174,7 @@ export function postgresAdvisoryLockStore(
     async *list(prefix, signal) {
       const beginning = toAscii(prefix);
       const { rows } = await run(sql.list, [beginning, beginning.length], signal);
-      for (const row of viewRows.parse(rows)) yield { key: fromAscii(row.lock_key), ...view(row) };
+      for (const row of viewRows(rows)) yield { key: fromAscii(row.lock_key), ...view(row) };
     },
 
     async [Symbol.asyncDispose]() {

@@ -1,17 +1,10 @@
-import { createClient, createCluster, ErrorReply, type RedisClientOptions } from 'redis';
+import type * as nodeRedis from '@redis/client';
 import { untilAborted } from '../untilAborted.ts';
+import type { RedisClusterServers, RedisServer } from './redisAddress.ts';
+import { isRedisReply } from './redisScripts.ts';
 
-/** Options of the client that may be chosen for a server. The rest follows from how leases use it. */
-export type RedisServer = Pick<
-  RedisClientOptions,
-  'url' | 'socket' | 'username' | 'password' | 'credentialsProvider' | 'name' | 'database'
->;
-
-/** A Redis Cluster: some of its nodes, from which the others are learned, and options of all connections. */
-export interface RedisClusterServers {
-  rootNodes: readonly { url: string }[];
-  defaults?: Omit<RedisServer, 'url' | 'database'>;
-}
+/** The package `@redis/client`, which has half a thousand modules: it is loaded by the first call that needs it. */
+export type NodeRedis = typeof nodeRedis;
 
 export type RedisClient = ReturnType<typeof newClient>;
 
@@ -22,19 +15,33 @@ export interface RedisClients {
   forKey(name: string): Promise<RedisClient>;
   /** One client for each node that has keys of its own. */
   all(): Promise<RedisClient[]>;
+  /** Connects once more, to hear what is published on a channel. */
+  listen(channel: string, tell: (message: string) => void): Promise<void>;
   destroy(): void;
 }
+
+type ServerOptions = Pick<
+  nodeRedis.RedisClientOptions,
+  'url' | 'username' | 'password' | 'credentialsProvider' | 'name' | 'database'
+>;
 
 /** Limit of an attempt to connect, its handshake included, unless `socket.connectTimeout` is set. In milliseconds. */
 export const connectMs = 2_000;
 
 /** Calls `lost` when a connection is lost. */
-export function redisClients(server: RedisServer | RedisClusterServers, lost: () => void): RedisClients {
-  return 'rootNodes' in server ? clientsOfCluster(server, lost) : clientOfServer(server, lost);
+export function redisClients(
+  library: NodeRedis,
+  server: RedisServer | RedisClusterServers,
+  lost: () => void,
+): RedisClients {
+  return 'rootNodes' in server
+    ? clientsOfCluster(library, server, lost)
+    : clientOfServer(library, server, lost);
 }
 
-function clientOfServer(server: RedisServer, lost: () => void): RedisClients {
-  const client = newClient(server).on('error', lost);
+function clientOfServer(library: NodeRedis, server: RedisServer, lost: () => void): RedisClients {
+  const client = newClient(library, server).on('error', lost);
+  let listener: RedisClient | undefined;
   return {
     async connect() {
       await client.connect();
@@ -43,11 +50,24 @@ function clientOfServer(server: RedisServer, lost: () => void): RedisClients {
     },
     forKey: async () => client,
     all: async () => [client],
-    destroy: () => client.destroy(),
+    async listen(channel, tell) {
+      listener = newClient(library, server).on('error', lost);
+      await listener.connect();
+      listener.unref();
+      await listener.subscribe(channel, tell);
+    },
+    destroy() {
+      client.destroy();
+      listener?.destroy();
+    },
   };
 }
 
-function clientsOfCluster({ rootNodes, defaults = {} }: RedisClusterServers, lost: () => void): RedisClients {
+function clientsOfCluster(
+  { createCluster }: NodeRedis,
+  { rootNodes, defaults = {} }: RedisClusterServers,
+  lost: () => void,
+): RedisClients {
   const cluster = createCluster({
     rootNodes: [...rootNodes],
     defaults: clientOptions(defaults),
@@ -81,18 +101,20 @@ function clientsOfCluster({ rootNodes, defaults = {} }: RedisClusterServers, los
     },
     forKey: (name) => connected(cluster.getNodeClientForKey(name)),
     all: () => Promise.all(cluster.masters.map((node) => connected(cluster.nodeClient(node)))),
+    // A cluster passes on what is published on any of its nodes.
+    listen: (channel, tell) => cluster.subscribe(channel, tell),
     destroy: () => cluster.destroy(),
   };
 }
 
-function newClient(server: RedisServer) {
+function newClient({ createClient }: NodeRedis, server: RedisServer) {
   return createClient(clientOptions(server));
 }
 
-function clientOptions<S extends Omit<RedisServer, 'url' | 'database'>>(server: S) {
+function clientOptions({ socket, ...server }: RedisServer) {
   return {
-    ...server,
-    socket: { connectTimeout: connectMs, ...server.socket, reconnectStrategy: false },
+    ...(server as ServerOptions),
+    socket: { connectTimeout: connectMs, ...socket, reconnectStrategy: false },
     // Otherwise a request that its caller gave up is sent once there is a connection.
     disableOfflineQueue: true,
     // Each call has its own limit.
@@ -102,15 +124,16 @@ function clientOptions<S extends Omit<RedisServer, 'url' | 'database'>>(server: 
   } as const;
 }
 
-/** True if Redis refuses the name, the password, the database or the command. */
+/** True if Redis refuses the name, the password, the database or the command, or its client is not installed. */
 export function redisDenies(error: unknown): boolean {
-  return error instanceof ErrorReply && /^(WRONGPASS|NOAUTH|NOPERM|ERR DB index)/.test(error.message);
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND') return true;
+  return error instanceof Error && /^(WRONGPASS|NOAUTH|NOPERM|ERR DB index)/.test(error.message);
 }
 
 /** @throws {RangeError} if the server may evict keys, and with them locks. One that does not say so is trusted. */
-async function refuseEviction(client: RedisClient): Promise<void> {
+export async function refuseEviction(client: { info(section: string): Promise<string> }): Promise<void> {
   const info = await client.info('memory').catch((error: unknown) => {
-    if (error instanceof ErrorReply) return '';
+    if (isRedisReply(error)) return '';
     throw error;
   });
   const [, policy = 'noeviction'] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];

@@ -1,14 +1,13 @@
-import { ErrorReply } from 'redis';
 import { untilAborted } from '../untilAborted.ts';
+import type { RedisClusterServers, RedisServer } from './redisAddress.ts';
 import {
   connectMs,
+  type NodeRedis,
   type RedisClient,
   type RedisClients,
-  type RedisClusterServers,
-  type RedisServer,
   redisClients,
 } from './redisClients.ts';
-import { type LockKeys, type RedisScript, runScript } from './redisScripts.ts';
+import { isRedisReply, type LockKeys, type RedisScript, runScript } from './redisScripts.ts';
 
 /** Clients that connect once. */
 interface Link {
@@ -19,10 +18,12 @@ interface Link {
   unanswered: Map<RedisClient, number>;
   /** The next WAIT of each node: it covers every write that was answered before. */
   waiting: Map<RedisClient, Promise<number>>;
+  /** Resolves once it listens to the channel of this process. */
+  listening: Promise<void> | undefined;
 }
 
 /**
- * A connection that has answered nothing for so many milliseconds is given up: TCP would take up to 15 minutes to find out
+ * A connection that has answered nothing for so many milliseconds is closed: TCP would take up to 15 minutes to find out
  * that the server has gone. Sooner only for a renewal: a release that follows a lost acquire on the same connection cannot
  * overtake it. On the next one it may, if a frozen server goes on; then the lock stays taken until that lease runs out.
  */
@@ -48,6 +49,8 @@ export interface RedisConnection extends AsyncDisposable {
   run<T>(caller: RedisCaller, script: RedisScript<T>, keys: () => LockKeys, ...args: string[]): Promise<T>;
   /** The names of all keys that match, in pages. A name may come more than once. */
   names(signal: AbortSignal, pattern: string): AsyncIterable<string[]>;
+  /** Makes sure that this process hears what is published on a channel, as long as the connection lasts. */
+  listen(signal: AbortSignal, channel: string, tell: (message: string) => void): Promise<void>;
 }
 
 /** Number of replicas that must acknowledge a change, and the time that they have for it (ms). */
@@ -60,21 +63,28 @@ export function redisConnection(
   server: RedisServer | RedisClusterServers,
   { replicas, waitMs }: Replication,
 ): RedisConnection {
+  let library: NodeRedis | undefined;
   let current: Link | undefined;
   let disposed = false;
   const { socket } = 'rootNodes' in server ? (server.defaults ?? {}) : server;
   const limitMs = socket?.connectTimeout ?? connectMs;
 
-  function open(): Link {
+  function open(using: NodeRedis): Link {
     if (disposed) throw new Error('The lock store has been disposed of');
     // Calls that wait for an answer of the lost connection learn the reason first.
-    const clients = redisClients(server, () => queueMicrotask(() => drop(link)));
+    const clients = redisClients(using, server, () => queueMicrotask(() => drop(link)));
     const connecting = untilAborted(AbortSignal.timeout(limitMs), async () => {
       await clients.connect();
       // node-redis keeps a socket that was still connecting when it was destroyed.
       if (current !== link) clients.destroy();
     });
-    const link: Link = { clients, connecting, unanswered: new Map(), waiting: new Map() };
+    const link: Link = {
+      clients,
+      connecting,
+      unanswered: new Map(),
+      waiting: new Map(),
+      listening: undefined,
+    };
     connecting.then(
       () => (link.connecting = undefined),
       () => drop(link),
@@ -91,7 +101,8 @@ export function redisConnection(
     { signal, silentMs = mostSilentMs }: RedisCaller,
     request: (link: Link) => Promise<T>,
   ): Promise<T> {
-    current ??= open();
+    library ??= await untilAborted(signal, () => import('@redis/client'));
+    current ??= open(library);
     const link = current;
     const connected = () => {
       signal.throwIfAborted();
@@ -122,7 +133,7 @@ export function redisConnection(
       link.unanswered.delete(client);
       return answer;
     } catch (error) {
-      if (error instanceof ErrorReply) {
+      if (isRedisReply(error)) {
         link.unanswered.delete(client);
         // The primary is another server now, which a new connection finds.
         if (/\b(READONLY|MOVED|ASK)\b/.test(error.message)) drop(link);
@@ -153,10 +164,22 @@ export function redisConnection(
         const keys = keysOf();
         const client = await link.clients.forKey(keys.record);
         const answer = await ask(link, client, (behindOthers) =>
-          runScript(client, { signal: caller.signal, behindOthers }, script, keys, ...args),
+          runScript(script, (command, name) => {
+            const sent = [command, name, '2', keys.record, keys.lease, ...args];
+            // For the client a signal is more work than the rest of a request. Where nothing waits, the request leaves at once.
+            const recallable = behindOthers || command === 'EVAL';
+            return client.sendCommand(sent, recallable ? { abortSignal: caller.signal } : {});
+          }),
         );
-        if (replicas > 0 && answer === script.changed) await acknowledged(link, client);
+        if (replicas > 0 && script.changed(answer)) await acknowledged(link, client);
         return answer;
+      }),
+
+    listen: (signal, channel, tell) =>
+      exchange({ signal }, (link) => {
+        const listening = link.listening ?? link.clients.listen(channel, tell);
+        link.listening = listening;
+        return listening;
       }),
 
     async *names(signal, pattern) {

@@ -8,7 +8,7 @@ const escaped = (text: string) =>
   text.replaceAll(unsafe, (char) => `%${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /**
- * Where Redis keeps a lock. All that stands in the braces is the hash tag, so both keys are in the same slot of a cluster
+ * The place of a lock in Redis. All that stands in the braces is the hash tag, so both keys are in the same slot of a cluster
  * (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
  *
  * @throws RangeError for an empty key, or one longer than 1,024 characters.
@@ -27,8 +27,8 @@ export function keyOfRecord(prefix: string, record: string): string | undefined 
     .replaceAll(/%([0-9a-f]{4})/g, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)));
 }
 
-/** A pattern of SCAN for the records of all locks whose keys begin with `beginning`. */
+/** A pattern of SCAN for the records and leases of all locks whose keys begin with `beginning`. */
 export function recordPattern(prefix: string, beginning: string): string {
   const literal = `${prefix}{${escaped(beginning)}`.replaceAll(/[\\*?[\]]/g, '\\$&');
-  return `${literal}*}`;
+  return `${literal}*}*`;
 }

@@ -1,21 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import type { LockStore, LockView, Refusal, StoreTraits } from '@payonce/leases';
 import { memoized } from '@payonce/leases';
-import { recordFromText, recordToText } from '../recordText.ts';
-import { refuseClient } from '../refuseClient.ts';
-import { type RedisClusterServers, type RedisServer, redisDenies } from './redisClients.ts';
-import { redisConnection } from './redisConnection.ts';
+import { recordFromText, recordTail, recordToText } from '../recordText.ts';
+import { refuseUnknown } from '../refuseUnknown.ts';
+import { waiters } from '../waiters.ts';
+import { givenRedis, isRedisClient } from './givenRedis.ts';
+import type {
+  IoRedisClient,
+  NodeRedisClient,
+  RedisClientGiven,
+  RedisClusterServers,
+  RedisServer,
+} from './redisAddress.ts';
+import { redisDenies } from './redisClients.ts';
+import { type RedisConnection, redisConnection } from './redisConnection.ts';
 import { keyOfRecord, recordPattern, redisKeys } from './redisKeys.ts';
 import { type RedisScript, redisScripts as scripts } from './redisScripts.ts';
 
-export type { RedisClusterServers, RedisServer };
+export type { IoRedisClient, NodeRedisClient, RedisClientGiven, RedisClusterServers, RedisServer };
 
 export interface RedisLockOptions {
   /** Prefix of the name of each key in Redis. Default: `payonce:locks:`. */
   prefix?: string;
   /**
    * Number of replicas that must have a change before it counts. Give the number of all replicas that a failover may promote.
-   * The default, 0, leaves a lease and its fence to the primary alone.
+   * The default, 0, leaves a lease and its fence to the primary alone. Not with a client of your own: the answer to WAIT counts
+   * for one connection only.
    */
   replicas?: number;
   /**
@@ -33,11 +43,14 @@ const traits: StoreTraits = {
 };
 
 /**
- * A lock store on Redis 6 or later. `address` is a URL (`redis://` or `rediss://`), options of node-redis, or the nodes of a
- * Redis Cluster.
+ * A lock store on Redis 6 or later. `address` is a URL (`redis://` or `rediss://`), options of node-redis, the nodes of a Redis
+ * Cluster, or a client of your own: of node-redis (also `createSentinel`, `createCluster`) or ioredis (also `Cluster`). Your client
+ * is used as it is and never closed; a request that was aborted may still be sent by it, and then leaves the lock taken until that
+ * lease runs out.
  *
  * A lock is a hash that never expires, with its record and fence, and a key that expires with the lease. Scripts compare
- * the lease id and write, as one step. A lease ends when Redis says that its time is over, by the clock of the server: a
+ * the lease id and write, as one step; a cycle of acquire and release is two requests. Waiters get the lock in the order of asking,
+ * and are woken by `PUBLISH` on a connection of its own, which the first waiter opens. A lease ends when Redis says that its time is over, by the clock of the server: a
  * clock step forward ends leases early.
  *
  * The server needs:
@@ -51,15 +64,15 @@ const traits: StoreTraits = {
  *
  * `packages/lock-stores/test/redis/hazards.test.ts` shows each.
  *
- * @throws TypeError for a client.
+ * @throws TypeError for what is neither, RangeError for `replicas` with a client of your own.
  */
 export function redisLockStore(
-  address: string | RedisServer | RedisClusterServers,
+  address: string | RedisServer | RedisClusterServers | RedisClientGiven,
   { prefix = 'payonce:locks:', replicas = 0, waitMs = 500 }: RedisLockOptions = {},
 ): LockStore {
-  refuseClient(address);
-  const server = typeof address === 'string' ? { url: address } : address;
-  const redis = redisConnection(server, { replicas, waitMs });
+  const redis = connectionTo(address, replicas, waitMs);
+  const line = waiters();
+  const channels = `${prefix}wake:`;
   const keysOf = memoized((key) => redisKeys(prefix, key));
 
   /** Runs a script on a lock. */
@@ -83,6 +96,20 @@ export function redisLockStore(
 
     acquire: (key, leaseId, leaseMs, signal) => run(signal, scripts.acquire, key, leaseId, String(leaseMs)),
 
+    async take(key, leaseId, { leaseMs, record, place }, signal) {
+      const { ticket = '', keptMs = 0 } = place ?? {};
+      const tail = record === undefined ? '' : recordTail({ ...record, leaseMs });
+      const args = [leaseId, String(leaseMs), ticket, String(keptMs), String(record?.floor ?? 0), tail];
+      const fence = await run(signal, scripts.take, key, ...args);
+      line.place(place?.ticket, fence === null);
+      return fence ?? 'held';
+    },
+
+    async wait(key, signal) {
+      await redis.listen(signal, channels + line.channel, line.call);
+      return line.add((ticket, each) => run(each, scripts.leave, key, ticket, channels));
+    },
+
     async raise(key, leaseId, record, version, signal) {
       const text = recordToText(record);
       const answer = await run(signal, scripts.raise, key, leaseId, version, text, randomUUID());
@@ -96,15 +123,17 @@ export function redisLockStore(
       return answer === 'renewed' ? answer : refusals[answer];
     },
 
-    release: (key, leaseId, signal) => run(signal, scripts.release, key, leaseId),
+    release: (key, leaseId, signal) => run(signal, scripts.release, key, leaseId, channels),
 
-    break: (key, version, signal) => run(signal, scripts.break, key, version),
+    break: (key, version, signal) => run(signal, scripts.break, key, version, channels),
+
+    forget: (key, version, signal) => run(signal, scripts.forget, key, version),
 
     async *list(beginning, signal) {
       const listed = new Set<string>();
       for await (const names of redis.names(signal, recordPattern(prefix, beginning))) {
         const keys = names
-          .flatMap((name) => keyOfRecord(prefix, name) ?? [])
+          .flatMap((name) => keyOfRecord(prefix, name.replace(/\}:lease$/, '}')) ?? [])
           .filter((key) => !listed.has(key));
         for (const key of keys) listed.add(key);
         const found = await Promise.all(
@@ -118,6 +147,30 @@ export function redisLockStore(
   };
 }
 
+function connectionTo(
+  address: string | RedisServer | RedisClusterServers | RedisClientGiven,
+  replicas: number,
+  waitMs: number,
+): RedisConnection {
+  if (typeof address === 'string') return redisConnection({ url: address }, { replicas, waitMs });
+  if (isRedisClient(address)) {
+    if (replicas > 0) throw new RangeError('`replicas` needs connections of the store: give it an address');
+    return givenRedis(address);
+  }
+  refuseUnknown(address, [
+    'url',
+    'socket',
+    'username',
+    'password',
+    'credentialsProvider',
+    'name',
+    'database',
+    'rootNodes',
+    'defaults',
+  ]);
+  return redisConnection(address, { replicas, waitMs });
+}
+
 const refusals: Readonly<Record<'deleted' | 'taken' | 'broken' | 'ended', Refusal>> = {
   deleted: { kind: 'refused', reason: 'deleted', detail: 'Redis has no such lock' },
   taken: { kind: 'refused', reason: 'taken', detail: 'another lease holds the lock' },
@@ -125,6 +178,6 @@ const refusals: Readonly<Record<'deleted' | 'taken' | 'broken' | 'ended', Refusa
   ended: { kind: 'refused', reason: 'taken', detail: 'Redis no longer has the lease' },
 };
 
-function view([version, record, leased, now]: [string, string, number, number]): LockView {
+function view([version, record, leased, now]: readonly [string, string, number, number]): LockView {
   return { held: leased === 1, record: recordFromText(record), version, now };
 }

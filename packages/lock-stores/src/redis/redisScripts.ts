@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { ErrorReply } from 'redis';
-import { z } from 'zod';
+import { aNumber, aText, oneOf, orNull, type Shape } from '../answers.ts';
 
 /** The keys of a lock: a hash that never expires, and a string that expires with the lease. Their hash tag is the same. */
 export interface LockKeys {
-  /** Fields: `version`; `record`, if a holder has left one; `broken`, the id of a lease that was taken away. */
+  /** Fields: `version`; `record`, if a holder has left one; `broken`, the id of a lease that was taken away; `line`. */
   record: string;
   /** The id of the lease. */
   lease: string;
@@ -15,56 +14,78 @@ export interface RedisScript<T> {
   lua: string;
   /** Name of the script for EVALSHA: its SHA-1, in hex digits. */
   sha: string;
-  answer: z.ZodType<T>;
-  /** The answer that says that it has changed the lock, in a way that a failover must not undo. */
-  changed: T | undefined;
+  answer: Shape<T>;
+  /** True for an answer that says that it has changed the lock, in a way that a failover must not undo. */
+  changed: (answer: T) => boolean;
 }
 
-function lockScript<T>(body: string, answer: z.ZodType<T>, changed?: T): RedisScript<T> {
+function lockScript<T>(
+  body: string,
+  answer: Shape<T>,
+  changed: (answer: T) => boolean = () => false,
+): RedisScript<T> {
   const lua = `local record, lease = KEYS[1], KEYS[2]\n${body}`;
   return { lua, sha: createHash('sha1').update(lua).digest('hex'), answer, changed };
 }
 
-/** A client of node-redis, which runs the scripts. */
-interface ScriptRunner {
-  sendCommand(args: readonly string[], options: { abortSignal?: AbortSignal }): Promise<unknown>;
+const is =
+  <T>(wanted: T) =>
+  (answer: T) =>
+    answer === wanted;
+
+/** True for an error that the server has answered: it begins with a word in capitals (https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors). */
+export function isRedisReply(error: unknown): error is Error {
+  return error instanceof Error && /^[A-Z]{2,}( |$)/.test(error.message);
 }
 
-/** A caller that may give up, and whether its request can wait behind others that have no answer yet. */
-export interface ScriptCaller {
-  signal: AbortSignal;
-  behindOthers: boolean;
-}
-
-/**
- * Runs a script by its hash, or sends it to a server that lacks it, as after a restart. Nothing is sent after the signal has
- * aborted, unless the process stood still just then.
- */
+/** Runs a script by its hash, or sends it to a server that lacks it, as after a restart. */
 export async function runScript<T>(
-  client: ScriptRunner,
-  { signal, behindOthers }: ScriptCaller,
   { lua, sha, answer }: RedisScript<T>,
-  { record, lease }: LockKeys,
-  ...args: string[]
+  send: (command: 'EVALSHA' | 'EVAL', script: string) => Promise<unknown>,
 ): Promise<T> {
-  const input = ['2', record, lease, ...args];
-  const recallable = { abortSignal: signal };
-  // For the client a signal is more work than the rest of a request. Where nothing waits, the request leaves at once.
-  const options = behindOthers ? recallable : {};
-  // `evalSha` of a client made by `withAbortSignal` does the same in more steps.
   try {
-    return answer.parse(await client.sendCommand(['EVALSHA', sha, ...input], options));
+    return answer(await send('EVALSHA', sha));
   } catch (error) {
-    if (!(error instanceof ErrorReply && error.message.startsWith('NOSCRIPT'))) throw error;
-    return answer.parse(await client.sendCommand(['EVAL', lua, ...input], recallable));
+    if (!(isRedisReply(error) && error.message.startsWith('NOSCRIPT'))) throw error;
+    return answer(await send('EVAL', lua));
   }
 }
 
-const view = z.tuple([z.string(), z.string(), z.number(), z.number()]);
-const readView = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-return { redis.call('HGET', record, 'version'), redis.call('HGET', record, 'record') or '', redis.call('EXISTS', lease), now }
+const view: Shape<readonly [version: string, record: string, leased: number, now: number]> = (value) => {
+  const [version, record, leased, now] = Array.isArray(value) ? value : [];
+  return [aText(version, 'version'), aText(record, 'record'), aNumber(leased, 'lease'), aNumber(now, 'time')];
+};
+const clock = `
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+`;
+
+const readView = `${clock}
+return { redis.call('HGET', record, 'version') or '', redis.call('HGET', record, 'record') or '', redis.call('EXISTS', lease), now() }
+`;
+
+/**
+ * Those who wait, in the order of asking: a field of the record's hash, with a ticket and the end of its place for each. A ticket
+ * begins with the channel on which its process listens.
+ */
+const line = `${clock}
+local function keptPlaces(text)
+  local kept, time = {}, now()
+  for _, place in ipairs(text and cjson.decode(text) or {}) do
+    if place[2] > time then kept[#kept + 1] = place end
+  end
+  return kept
+end
+local function writePlaces(kept)
+  if #kept > 0 then redis.call('HSET', record, 'line', cjson.encode(kept)) else redis.call('HDEL', record, 'line') end
+end
+local function callFirst(channels)
+  local text = redis.call('HGET', record, 'line')
+  local first = text and keptPlaces(text)[1]
+  if first then redis.call('PUBLISH', channels .. string.match(first[1], '^[^/]+'), first[1]) end
+end
 `;
 
 /**
@@ -72,7 +93,10 @@ return { redis.call('HGET', record, 'version'), redis.call('HGET', record, 'reco
  * INCR before the SET would fence out the holder.
  */
 export const redisScripts = {
-  look: lockScript(`if redis.call('EXISTS', record) == 0 then return false end${readView}`, view.nullable()),
+  look: lockScript(
+    `if redis.call('EXISTS', record, lease) == 0 then return false end${readView}`,
+    orNull(view),
+  ),
 
   /** Argument: the version, unless the lock has one. */
   create: lockScript(`redis.call('HSETNX', record, 'version', ARGV[1])${readView}`, view),
@@ -87,8 +111,65 @@ redis.call('SET', lease, ARGV[1], 'PX', ARGV[2])
 redis.call('HDEL', record, 'broken')
 return 'acquired'
 `,
-    z.enum(['acquired', 'held', 'absent']),
-    'acquired',
+    oneOf('acquired', 'held', 'absent'),
+    is('acquired'),
+  ),
+
+  /**
+   * Arguments: lease id, milliseconds, ticket or empty, milliseconds for which its place is kept, lower bound of the fence, the
+   * record behind its fence or empty. Answers with the fence, 0 without one; null if the lock is held, or somebody is before.
+   */
+  take: lockScript(
+    `${line}
+local holder, places = redis.call('GET', lease), redis.call('HGET', record, 'line')
+if holder ~= ARGV[1] and (holder or places) then
+  local kept, mine = keptPlaces(places), 0
+  for at, place in ipairs(kept) do if place[1] == ARGV[3] then mine = at end end
+  local turn = not holder and (#kept == 0 or mine == 1)
+  if turn then
+    if mine == 1 then table.remove(kept, 1) end
+  elseif ARGV[3] ~= '' then
+    kept[mine > 0 and mine or #kept + 1] = { ARGV[3], now() + ARGV[4] }
+  end
+  if places or #kept > 0 then writePlaces(kept) end
+  if not turn then return false end
+end
+redis.call('SET', lease, ARGV[1], 'PX', ARGV[2])
+redis.call('HDEL', record, 'broken')
+if ARGV[6] == '' then return 0 end
+local last = redis.call('HGET', record, 'record')
+local known, value = pcall(cjson.decode, last or '{}')
+local fence = math.max((known and tonumber(value.fence) or 0) + 1, now(), ARGV[5] + 1, 1)
+local digits = string.format('%.0f', fence)
+redis.call('HSET', record, 'version', ARGV[1] .. ' ' .. digits, 'record', '{"fence":' .. digits .. ARGV[6])
+return fence
+`,
+    orNull(aNumber),
+    (fence) => fence !== null,
+  ),
+
+  /** Arguments: ticket, prefix of channels. */
+  leave: lockScript(
+    `${line}
+local kept, others = keptPlaces(redis.call('HGET', record, 'line')), {}
+for _, place in ipairs(kept) do if place[1] ~= ARGV[1] then others[#others + 1] = place end end
+writePlaces(others)
+if not redis.call('GET', lease) then callFirst(ARGV[2]) end
+return 'left'
+`,
+    oneOf('left'),
+  ),
+
+  /** Argument: expected version. Deletes the lock unless it is held or waited for. */
+  forget: lockScript(
+    `${line}
+if redis.call('EXISTS', record) == 0 then return 'forgotten' end
+if redis.call('GET', lease) or #keptPlaces(redis.call('HGET', record, 'line')) > 0 then return 'held' end
+if (redis.call('HGET', record, 'version') or '') ~= ARGV[1] then return 'changed' end
+redis.call('DEL', record)
+return 'forgotten'
+`,
+    oneOf('forgotten', 'held', 'changed'),
   ),
 
   /** Arguments: lease id, expected version, record, new version. */
@@ -102,47 +183,49 @@ if version ~= ARGV[2] then return 'changed' end
 redis.call('HSET', record, 'record', ARGV[3], 'version', ARGV[4])
 return 'raised'
 `,
-    z.enum(['raised', 'changed', 'taken', 'ended']),
-    'raised',
+    oneOf('raised', 'changed', 'taken', 'ended'),
+    is('raised'),
   ),
 
   /** Arguments: lease id, milliseconds. */
   renew: lockScript(
     `
-if redis.call('EXISTS', record) == 0 then return 'deleted' end
 local holder = redis.call('GET', lease)
 if holder == ARGV[1] then
   redis.call('PEXPIRE', lease, ARGV[2])
   return 'renewed'
 end
+if redis.call('EXISTS', record) == 0 then return 'deleted' end
 if holder then return 'taken' end
 return redis.call('HGET', record, 'broken') == ARGV[1] and 'broken' or 'ended'
 `,
-    z.enum(['renewed', 'deleted', 'taken', 'broken', 'ended']),
-    'renewed',
+    oneOf('renewed', 'deleted', 'taken', 'broken', 'ended'),
+    is('renewed'),
   ),
 
-  /** Argument: lease id. */
+  /** Arguments: lease id, prefix of channels. */
   release: lockScript(
-    `
+    `${line}
 if redis.call('GET', lease) ~= ARGV[1] then return 'gone' end
 redis.call('DEL', lease)
+callFirst(ARGV[2])
 return 'released'
 `,
-    z.enum(['released', 'gone']),
+    oneOf('released', 'gone'),
   ),
 
-  /** Argument: expected version. */
+  /** Arguments: expected version, prefix of channels. */
   break: lockScript(
-    `
-if redis.call('HGET', record, 'version') ~= ARGV[1] then return 'changed' end
+    `${line}
+if (redis.call('HGET', record, 'version') or '') ~= ARGV[1] then return 'changed' end
 local holder = redis.call('GET', lease)
 if not holder then return 'notHeld' end
 redis.call('HSET', record, 'broken', holder)
 redis.call('DEL', lease)
+callFirst(ARGV[2])
 return 'broken'
 `,
-    z.enum(['broken', 'notHeld', 'changed']),
-    'broken',
+    oneOf('broken', 'notHeld', 'changed'),
+    is('broken'),
   ),
 };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServiceBusSessionReceiver } from '@azure/service-bus';
 import type { LockStore, Refusal, StoreTraits } from '@payonce/leases';
 import { checkKey } from '@payonce/leases';
-import { z } from 'zod';
+import { aText, fieldsOf, orElse, orNull } from '../answers.ts';
 import { recordFromText, recordToText } from '../recordText.ts';
 import { untilAborted } from '../untilAborted.ts';
 import {
@@ -33,8 +33,11 @@ interface Session {
 /** Milliseconds between two looks at a session: the SDK marks a receiver that has ended, and tells nobody. */
 const lookMs = 20;
 
-const sessionState = z.object({ version: z.string(), record: z.string().optional() });
-type SessionState = z.infer<typeof sessionState>;
+interface SessionState {
+  version: string;
+  record?: string | undefined;
+}
+const sessionState = orNull(fieldsOf<SessionState>({ version: aText, record: orElse(aText, undefined) }));
 
 /**
  * A lock store on the sessions of a Service Bus queue (Standard or Premium) that never has a message. To acquire a lock is
@@ -124,7 +127,7 @@ export function serviceBusLockStore(
 
   async function stateOf(session: Session, abortSignal: AbortSignal): Promise<SessionState> {
     const read = () => session.receiver.getSessionState({ abortSignal });
-    session.state ??= sessionState.nullable().parse(await untilAborted(abortSignal, read)) ?? {
+    session.state ??= sessionState(await untilAborted(abortSignal, read)) ?? {
       version: 'new',
     };
     return session.state;

@@ -15,15 +15,16 @@ export interface ConnectionPool<C extends SqlConnection> extends AsyncDisposable
 }
 
 /**
- * Connections that are used again, at most `most` at a time. `connect` leaves no connection behind when its signal aborts.
+ * Connections that are used again, at most `most` at a time, of which `mostIdle` stay open while nobody uses them. `connect` leaves no connection behind when its signal aborts.
  * The pool differs from the drivers' own pools in how it treats a
- * failure: work that failed or was given up ends its connection, so that no statement of it runs later under somebody
+ * failure: work that failed or was aborted ends its connection, so that no statement of it runs later under somebody
  * else's call, and ends the idle ones too, since a network that has swallowed one has probably swallowed them all. A driver's
  * pool would hand out one dead connection after the other, and each costs a renewal.
  */
 export function connectionPool<C extends SqlConnection>(
   connect: (signal: AbortSignal) => Promise<C>,
   most: number,
+  mostIdle = most,
 ): ConnectionPool<C> {
   const idle: C[] = [];
   const open = new Set<C>();
@@ -44,8 +45,8 @@ export function connectionPool<C extends SqlConnection>(
 
   function giveBack(connection: C): void {
     if (connection.ended.aborted) return;
-    if (idle.length < most && !disposed) idle.push(connection);
-    else connection.destroy();
+    if (idle.length < mostIdle && !disposed) idle.push(connection);
+    else void connection.close().catch(connection.destroy);
   }
 
   async function run<T>(
@@ -82,4 +83,20 @@ export function connectionPool<C extends SqlConnection>(
       for (const connection of leaving) connection.destroy();
     },
   };
+}
+
+/** What a pool of somebody else lends. If nobody waits for it any more, it goes back at once. */
+export async function lent<C extends { release(): void }>(
+  lending: Promise<C>,
+  signal: AbortSignal,
+): Promise<C> {
+  try {
+    return await untilAborted(signal, () => lending);
+  } catch (error) {
+    lending.then(
+      (late) => late.release(),
+      () => {},
+    );
+    throw error;
+  }
 }

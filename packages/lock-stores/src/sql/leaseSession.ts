@@ -4,7 +4,7 @@ import { type PostgresSession, sqlState } from '../postgres/postgresConnection.t
 import { untilAborted } from '../untilAborted.ts';
 import type { SqlValue } from './sqlConnection.ts';
 
-/** A session that keeps one lease: it holds the lock for as long as it lives. */
+/** A session of one lease, which has the lock for as long as it lives. */
 export interface LeaseSession {
   /** Longest silence before the session ends (ms). A change counts from the next answer on. */
   leaseMs: number;
@@ -63,7 +63,8 @@ export function leaseSession(connection: PostgresSession, leaseMs: number): Leas
       last = answered.catch(() => {});
       try {
         const { rows } = await untilAborted(signal, () => answered);
-        const [row] = sessionRows.parse(rows);
+        const [row] = sessionRows(rows);
+        if (row === undefined) throw new TypeError('a statement of a session answered without a row');
         if (!row.own) {
           end(lent);
           return lent;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { checkKey } from '@payonce/leases';
-import { z } from 'zod';
+import { aText } from '../answers.ts';
 
 /** JSON in ASCII, for databases of any character set. */
 export function asciiJson(json: string): string {
@@ -20,7 +20,7 @@ export function toAscii(text: string): string {
 }
 
 export function fromAscii(ascii: string): string {
-  return z.string().parse(JSON.parse(`"${ascii}"`));
+  return aText(JSON.parse(`"${ascii}"`));
 }
 
 /** A version as a row has it. One that no row can have becomes a text that none has. */

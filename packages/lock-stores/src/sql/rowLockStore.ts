@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LockStore, LockView, Refusal } from '@payonce/leases';
 import { memoized } from '@payonce/leases';
-import { z } from 'zod';
+import { aText, fieldsOf, listOf, orNull, type Shape } from '../answers.ts';
 import { recordFromText, recordToText } from '../recordText.ts';
 import { asciiJson, fromAscii, keyHash, rowVersion, toAscii } from './lockNames.ts';
 import type { SqlAnswer, SqlValue } from './sqlConnection.ts';
@@ -22,20 +22,30 @@ export interface LockTable extends AsyncDisposable, Pick<LockStore, 'isPermanent
   run: (statement: string, values: readonly SqlValue[], signal: AbortSignal) => Promise<SqlAnswer>;
 }
 
-const rowSchema = z
-  .object({
-    lock_key: z.string(),
-    lease_id: z.string().nullable(),
-    /** True while the lease runs; null if it was broken or released. MySQL answers with a number. */
-    runs: z.union([z.boolean(), z.number(), z.null()]),
-    version: z.string(),
-    record: z.string().nullable(),
-    /** Databases answer with a text, since it has more than 32 bits. */
-    now: z.coerce.number(),
-  })
-  .transform((row) => ({ ...row, held: Boolean(row.runs) }));
-const rowsSchema = z.array(rowSchema);
-type Row = z.infer<typeof rowSchema>;
+interface Row {
+  lock_key: string;
+  lease_id: string | null;
+  /** True while the lease runs; null if it was broken or released. */
+  runs: boolean | null;
+  version: string;
+  record: string | null;
+  now: number;
+}
+
+/** MySQL answers with a number. */
+const truth: Shape<boolean> = (value) => Boolean(value);
+
+const lockRows = listOf(
+  fieldsOf<Row>({
+    lock_key: aText,
+    lease_id: orNull(aText),
+    runs: orNull(truth),
+    version: aText,
+    record: orNull(aText),
+    // Databases answer with a text, since it has more than 32 bits.
+    now: Number,
+  }),
+);
 
 /**
  * A lock as a row. Each operation is one conditional statement, so it needs no transaction, no session and no row lock that
@@ -55,7 +65,7 @@ export function rowLockStore(table: LockTable): LockStore {
 
   async function find(key: string, signal: AbortSignal): Promise<Row | undefined> {
     const { rows } = await run(`${select} where id = ?`, [idOf(key)], signal);
-    return rowsSchema.parse(rows)[0];
+    return lockRows(rows)[0];
   }
 
   async function matches(
@@ -111,7 +121,7 @@ export function rowLockStore(table: LockTable): LockStore {
       );
       if (raised) return 'raised';
       const row = await find(key, signal);
-      return row?.held && row.lease_id === leaseId ? 'changed' : refusal(row, leaseId);
+      return row?.runs && row.lease_id === leaseId ? 'changed' : refusal(row, leaseId);
     },
 
     async renew(key, leaseId, leaseMs, signal) {
@@ -140,14 +150,26 @@ export function rowLockStore(table: LockTable): LockStore {
       );
       if (broken) return 'broken';
       const row = await find(key, signal);
-      return row?.version === version && !row.held ? 'notHeld' : 'changed';
+      return row?.version === version && !row.runs ? 'notHeld' : 'changed';
+    },
+
+    async forget(key, version, signal) {
+      const forgotten = await matches(
+        `delete from ${name} where id = ? and version = ? and (ends_at is null or ends_at <= ${now})`,
+        [idOf(key), rowVersion(version)],
+        signal,
+      );
+      if (forgotten) return 'forgotten';
+      const row = await find(key, signal);
+      if (row === undefined) return 'forgotten';
+      return row.runs ? 'held' : 'changed';
     },
 
     async *list(prefix, signal) {
       const beginning = toAscii(prefix);
       const values = [beginning.length, beginning];
       const { rows } = await run(`${select} where left(lock_key, ?) = ? order by lock_key`, values, signal);
-      for (const row of rowsSchema.parse(rows)) {
+      for (const row of lockRows(rows)) {
         const key = fromAscii(row.lock_key);
         // MySQL ignores blanks at the end.
         if (key.startsWith(prefix)) yield { key, ...view(row) };
@@ -158,15 +180,15 @@ export function rowLockStore(table: LockTable): LockStore {
   };
 }
 
-function view({ held, record, version, now }: Row): LockView {
-  return { held, record: recordFromText(record), version, now };
+function view({ runs, record, version, now }: Row): LockView {
+  return { held: runs === true, record: recordFromText(record), version, now };
 }
 
 /** Why a statement under this lease matched nothing. */
 function refusal(row: Row | undefined, leaseId: string): Refusal {
   if (row === undefined) return { kind: 'refused', reason: 'deleted', detail: 'its row is gone' };
   if (row.lease_id !== leaseId) {
-    const detail = row.held ? 'another lease has the row' : 'the row is free';
+    const detail = row.runs ? 'another lease has the row' : 'the row is free';
     return { kind: 'refused', reason: 'taken', detail };
   }
   if (row.runs === null) return { kind: 'refused', reason: 'broken', detail: 'somebody broke the lease' };

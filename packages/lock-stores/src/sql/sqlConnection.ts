@@ -5,6 +5,8 @@ export interface SqlAnswer {
   rows: readonly unknown[];
   /** Number of rows that an insert, an update or a delete has matched. */
   matched: number;
+  /** The number that an insert or an update has counted (`last_insert_id`), in databases that have it. */
+  counted?: number;
 }
 
 /** A session on a SQL server. It runs one statement at a time. */
@@ -15,6 +17,6 @@ export interface SqlConnection {
   readonly ended: AbortSignal;
   /** Ends the session at once, even in the middle of a statement. */
   destroy: () => void;
-  /** Says goodbye to the server and closes the connection. */
+  /** Says goodbye to the server and closes the connection, or gives it back to the pool that it came from. */
   close: () => Promise<unknown>;
 }

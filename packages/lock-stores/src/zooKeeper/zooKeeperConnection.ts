@@ -26,7 +26,7 @@ export interface ZooKeeperConnection {
   /** True if it takes requests. Once it does not, it never does again. */
   isOpen: () => boolean;
   /**
-   * Sends a request at once; the server answers in order. Once a request was given up, the connection takes no more.
+   * Sends a request at once; the server answers in order. Once a request was aborted, the connection takes no more.
    *
    * @throws ZooKeeperRefused; an Error if the connection ends first; the reason of the signal.
    */

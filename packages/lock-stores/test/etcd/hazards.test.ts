@@ -58,7 +58,7 @@ describeWith(etcdPrograms, 'hazards of etcd', () => {
      */
     const beforeItStepsDown = { retry: 2 };
 
-    /** A leader that was paused while another was elected and gave the lock away, and that has not yet heard of it. */
+    /** A leader that was paused while another was elected and gave the lock away, and that has not heard of it. */
     async function withOldLeader(work: (old: EtcdServer, key: string, first: string) => Promise<void>) {
       const [key, first, second] = [randomUUID(), randomUUID(), randomUUID()];
       const [old, ...others] = await byRole();

@@ -1,4 +1,4 @@
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { expect, test } from 'vitest';
 import { describeWith } from '../../../../test/support/servers/findProgram.ts';
 import { freePort } from '../../../../test/support/servers/freePort.ts';

@@ -1,4 +1,4 @@
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { describeWith } from '../../../../test/support/servers/findProgram.ts';
 import { redisPrograms, startRedis, survivesKill } from '../../../../test/support/servers/redis.ts';

@@ -16,7 +16,7 @@ function missing(code: string): Promise<string> {
     run: () => Promise.reject(answered(code)),
   };
   let there = false;
-  return orCreate(connection, 'create table', async () => {
+  return orCreate(connection, ['create table'], async () => {
     if (there) return 'done';
     there = true;
     throw answered('42P01');

@@ -3,9 +3,9 @@ import { retryInvoice } from '../../../../src/after/retryInvoice.ts';
 import { claimBatch } from '../../../../src/claiming/claimBatch.ts';
 import { followUpsOf } from '../../../../src/invoice/followUps.ts';
 import { firstPaymentState, type Invoice } from '../../../../src/invoice/invoice.ts';
-import { settleBatch, startPart } from '../../../../src/paying/payBatch.ts';
+import { startPart } from '../../../../src/paying/payBatch.ts';
 import { parseBatch } from '../../../../src/paying/paymentBatch.ts';
-import type { Settlement } from '../../../../src/paying/settlement.ts';
+import { planSettlement, type Settlement } from '../../../../src/paying/settlement.ts';
 import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
 import { correctionParts } from '../../../support/correctionParts.ts';
 import { fence, type InvoiceContract, shard } from './world.ts';
@@ -56,12 +56,16 @@ export function newerFieldsContract({ world }: InvoiceContract): void {
           payment: { newer: 'payment' },
           claim: { newer: 'claim', phase: 'calling' },
         });
-        const settling = { invoices, followUps, instance: { clock, name: 'host-a' } };
-        const settled = toPay.map((command) => ({
+        const batchId = batch.batchId;
+        const settling = { shard, batchId, settlementId: 's1', now: clock.now(), by: 'host-a', followUps };
+        const items = toPay.map((command) => ({
+          invoiceId: command.invoiceId,
+          amountMinor: command.amountMinor,
+          currency: command.currency,
           command,
           settlement: settlement.kind === 'retry' ? { ...settlement, payment: command.payment } : settlement,
         }));
-        await settleBatch(settling, batch, settled);
+        await invoices.settle({ ...settling, items, plan: (left) => planSettlement(left, settling) });
         expect((await read('inv-1'))[0]).toMatchObject({
           newer: { at: 'the top' },
           payment: { newer: 'payment' },

@@ -41,6 +41,101 @@ export function readsContract({ world }: InvoiceContract): void {
     });
   });
 
+  describe('a list by due dates', () => {
+    test.each([1, 2, 10])('in its order, %i a page, with ties', async (pageSize) => {
+      const { invoices, put } = await world({ shards: 4 });
+      await put(...[3, 1, 2, 2, 2, 5].map((day, n) => ({ id: `inv-${n}`, dueAt: iso(day * 86_400_000) })));
+      const found: string[] = [];
+      let continuation: string | undefined;
+      do {
+        const next = continuation === undefined ? {} : { continuation };
+        const page = await invoices.listByDue({
+          order: 'DESC',
+          dueBefore: iso(4 * 86_400_000),
+          pageSize,
+          ...next,
+        });
+        found.push(...idsOf(page.items));
+        ({ continuation } = page);
+      } while (continuation !== undefined);
+      expect(found.at(0)).toBe('inv-0');
+      expect(found.at(-1)).toBe('inv-1');
+      expect(found.toSorted()).toEqual(['inv-0', 'inv-1', 'inv-2', 'inv-3', 'inv-4']);
+    });
+  });
+
+  describe('totals', () => {
+    test('the count and the sums by currency of what matches, as far as they are read', async () => {
+      const { invoices, put } = await world({ shards: 4 });
+      await put(
+        { id: 'a', currency: 'EUR', amountMinor: 100 },
+        { id: 'b', currency: 'EUR', amountMinor: 50 },
+        { id: 'c', currency: 'JPY', amountMinor: 7 },
+        { id: 'd', currency: 'EUR', amountMinor: 1, status: 'paid' },
+      );
+      const { sums, ...rest } = await invoices.totals({ status: 'pending' }, 10);
+      expect(rest).toMatchObject({ count: 3, isExact: true });
+      expect(sums.toSorted((one, other) => one.currency.localeCompare(other.currency))).toEqual([
+        { currency: 'EUR', count: 2, amountMinor: 150 },
+        { currency: 'JPY', count: 1, amountMinor: 7 },
+      ]);
+      expect(await invoices.totals({ currency: 'EUR' }, 3)).toMatchObject({ count: 3, isExact: true });
+      expect(await invoices.totals({}, 3)).toMatchObject({ count: 3, isExact: false });
+    });
+  });
+
+  describe('a search', () => {
+    async function found(invoices: InvoiceStore, text: string): Promise<Record<string, readonly string[]>> {
+      const { groups, customers } = await invoices.search(text);
+      const named = groups.map(({ kind, invoices: some }) => [kind, idsOf(some).toSorted()] as const);
+      const all = [...named, ['customers', [...customers]] as const].filter(([, some]) => some.length > 0);
+      return Object.fromEntries(all);
+    }
+
+    test('finds the beginning of an id, a customer and words of a description, without regard to case', async () => {
+      const { invoices } = await world({ shards: 4 });
+      const [content] = contentsOf(1);
+      const of = (id: string, customerId: string, description: string) => ({
+        ...content,
+        id,
+        customerId,
+        description,
+        amountMinor: 31_084,
+        currency: 'BRL',
+        dueAt: iso(0),
+      });
+      const contents = [
+        of('INV-2026-1', 'cus_RioVerde', 'Domain renewal, 11/2026'),
+        of('INV-2026-2', 'cus_HarborDental', 'Übersetzung: domains and more'),
+        of('other', 'cus_Rio', '“Quoted” * % _ text'),
+      ];
+      await addAll(invoices, contents, { by: 'importer', withinMs: 60_000 });
+      const both = ['INV-2026-1', 'INV-2026-2'];
+      expect(await found(invoices, 'inv-2026')).toEqual({ invoice: both });
+      expect(await found(invoices, 'CUS_RIO')).toEqual({ customers: ['cus_Rio', 'cus_RioVerde'] });
+      expect(await found(invoices, 'dOmain')).toEqual({ description: both });
+      expect(await found(invoices, 'domain ren')).toEqual({ description: ['INV-2026-1'] });
+      expect(await found(invoices, 'übers')).toEqual({ description: ['INV-2026-2'] });
+      expect(await found(invoices, '%')).toEqual({});
+      expect(await found(invoices, 'main')).toEqual({});
+      for (const text of ['310.84', '310.84 brl'])
+        expect(await found(invoices, text)).toEqual({ amount: [...both, 'other'] });
+      expect(await found(invoices, '310.84 EUR')).toEqual({});
+      expect(await found(invoices, "' OR 1=1 --")).toEqual({});
+    });
+
+    test('finds the beginning of a payment id, and says that there is more', async () => {
+      const { invoices, put } = await world({ shards: 4 });
+      const payment = { keyNumber: 1, declines: 0, deferrals: 0 };
+      await put(
+        ...Array.from({ length: 9 }, (_, n) => ({ id: `i${n}`, payment: { ...payment, id: `pi_${n}` } })),
+      );
+      expect(await found(invoices, 'pi_7')).toEqual({ payment: ['i7'] });
+      const { groups } = await invoices.search('pi_');
+      expect(groups.find(({ kind }) => kind === 'payment')).toMatchObject({ hasMore: true });
+    });
+  });
+
   describe('list', () => {
     /** The ids of all pages; `between` runs after each. */
     async function all(
@@ -104,6 +199,27 @@ export function readsContract({ world }: InvoiceContract): void {
       expect(await found({ dueAfter: noon, dueBefore: later, currency: 'EUR' })).toEqual(['a', 'd']);
       expect(await found({ dueAfter: later, dueBefore: noon })).toEqual([]);
       expect(await found({ customer: "one' OR 1=1 --" })).toEqual([]);
+    });
+
+    test('those that are refunded, disputed, or wait for a later try', async () => {
+      const { invoices, put } = await world({ shards: 4 });
+      const [at, later] = [iso(0), '2099-01-01T00:00:00.000Z'];
+      const refunded = reversalsOf(
+        [{ id: 'r', providerId: 'r', amountMinor: 5, status: 'succeeded', at }],
+        [],
+      );
+      const disputed = reversalsOf([], [{ id: 'd', amountMinor: 5, status: 'open', at, reason: 'fraud' }]);
+      await put(
+        { id: 'refunded', status: 'paid', reversals: refunded },
+        { id: 'disputed', status: 'paid', reversals: disputed },
+        { id: 'retry', dueAt: at, actionableAt: later },
+        { id: 'due', dueAt: at, actionableAt: at },
+        { id: 'later', dueAt: later, actionableAt: later },
+      );
+      expect(await all(invoices, { pageSize: 1, only: 'refunded' })).toEqual(['refunded']);
+      expect(await all(invoices, { pageSize: 1, only: 'disputed' })).toEqual(['disputed']);
+      expect(await all(invoices, { pageSize: 1, only: 'waitsForRetry' })).toEqual(['retry']);
+      expect(await all(invoices, { pageSize: 1, only: 'waitsForRetry', customer: 'nobody' })).toEqual([]);
     });
 
     test.each([1, 2, 5])(
@@ -208,7 +324,7 @@ export function readsContract({ world }: InvoiceContract): void {
   describe('figures', () => {
     test('of an empty store', async () => {
       const { invoices, clock } = await world({ shards: 4 });
-      expect(await invoices.figures(iso(clock.now()))).toEqual({
+      expect(await invoices.counts(iso(clock.now()))).toEqual({
         byStatus: new Map(),
         staleClaims: 0,
         charges: 0,
@@ -240,7 +356,7 @@ export function readsContract({ world }: InvoiceContract): void {
       );
       const message = newOutboxMessage({ id: 'm1', shard, destination: 'work-items', body: [] }, 0);
       await create({ ...message, status: 'parked' });
-      expect(await invoices.figures(iso(now))).toEqual({
+      expect(await invoices.counts(iso(now))).toEqual({
         byStatus: new Map([
           ['pending', 2],
           ['claimed', 2],
@@ -295,7 +411,7 @@ export function readsContract({ world }: InvoiceContract): void {
         },
         { id: 'f', ...paid },
       );
-      expect(await invoices.figures(iso(clock.now()))).toMatchObject({
+      expect(await invoices.counts(iso(clock.now()))).toMatchObject({
         refunded: [{ currency: 'USD', count: 2, amountMinor: 127 }],
         openDisputes: [
           { currency: 'EUR', count: 2, amountMinor: 7 },

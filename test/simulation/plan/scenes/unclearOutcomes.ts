@@ -68,7 +68,7 @@ export const unclearOutcomes = {
     };
   },
 
-  /** A process stands still with a call on its way; the second delivery of its message fails; people void meanwhile. */
+  /** A process stands still with a call in flight; the second delivery of its message fails; people void meanwhile. */
   callOnItsWay(random) {
     const invoices = random.between(1, 3);
     const ms = random.between(50, 59) * second;

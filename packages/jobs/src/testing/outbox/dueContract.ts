@@ -49,11 +49,11 @@ export function dueContract(subject: OutboxSubject): void {
     });
 
     test('none but pending ones', async () => {
-      const { outbox, put, now } = await outboxWorld(subject);
+      const { outbox, mark, put, now } = await outboxWorld(subject);
       const stored = await put({ id: 'sent' }, { id: 'parked' });
       const [sent, parked] = stored;
       if (!sent || !parked) throw new Error('expected two');
-      await outbox.mark([
+      await mark([
         { message: sent, decision: { kind: 'dispatched' } },
         { message: parked, decision: { kind: 'parked', attempts: 1, error: 'too large' } },
       ]);

@@ -1,14 +1,18 @@
-import type { Clock } from '@payonce/leases/clock';
 import { leapingClock } from '@payonce/leases/testing';
 import { expect } from 'vitest';
 import type { Patch } from '../../documents/documentStore.ts';
 import type { OnUnreadable, Unreadable } from '../../documents/storedDocuments.ts';
-import { type DispatchDecision, newOutboxMessage, type OutboxMessage } from '../../outbox/outboxMessage.ts';
+import {
+  type Dispatched,
+  markDispatched,
+  newOutboxMessage,
+  type OutboxMessage,
+} from '../../outbox/outboxMessage.ts';
 import type { OutboxStore } from '../../outbox/outboxStore.ts';
 import type { DocumentsSubject, OpenDocuments } from '../documents/subject.ts';
 
 /** Makes the outbox of a store of documents. */
-export type OutboxOf = (options: { clock: Clock; onUnreadable?: OnUnreadable }) => OutboxStore;
+export type OutboxOf = (options: { onUnreadable?: OnUnreadable }) => OutboxStore;
 
 /** A store that was opened for one test, with its outbox. */
 export interface OpenOutbox extends OpenDocuments {
@@ -26,7 +30,7 @@ export async function outboxWorld({ open }: OutboxSubject) {
   const clock = leapingClock();
   const now = clock.now();
   const unreadable: Unreadable[] = [];
-  const outbox = opened.outbox({ clock, onUnreadable: (found) => void unreadable.push(found) });
+  const outbox = opened.outbox({ onUnreadable: (found) => void unreadable.push(found) });
   const at = iso(now);
   await create({
     id: 'inv-1',
@@ -66,10 +70,12 @@ export async function outboxWorld({ open }: OutboxSubject) {
   const touch = ({ id, shard }: { id: string; shard: string }, set: NonNullable<Patch['set']>) =>
     documents.transact(shard, [{ kind: 'patch', id, set }]);
 
-  return { ...opened, outbox, clock, now, unreadable, create, put, read, touch };
+  const mark = (some: readonly Dispatched[]) => markDispatched({ documents, clock }, some);
+
+  return { ...opened, outbox, mark, clock, now, unreadable, create, put, read, touch };
 }
 
-export function dispatched(message: OutboxMessage): { message: OutboxMessage; decision: DispatchDecision } {
+export function dispatched(message: OutboxMessage): Dispatched {
   return { message, decision: { kind: 'dispatched' } };
 }
 

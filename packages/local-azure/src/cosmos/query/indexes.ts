@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { ItemTable } from './compile/scope.ts';
 import type { CompiledSelect } from './compile/select.ts';
 import { identifier } from './compile/sources.ts';
-import { atPath } from './compile/typedSql.ts';
+import { atPath, quote } from './compile/typedSql.ts';
 
 /**
  * Limit on the indexes that queries add to a table. An index is created when a query first needs it: the
@@ -72,4 +72,28 @@ export function ensureIndex(db: DatabaseSync, table: string, columns: string[]):
   if (has || rows.length >= MAX_PER_TABLE) return;
   const hash = createHash('sha256').update(wanted).digest('hex').slice(0, 12);
   db.exec(`CREATE INDEX IF NOT EXISTS ${identifier(prefix + hash)} ON ${identifier(table)} (${wanted})`);
+}
+
+/** A table of the texts in an array of the items, kept by triggers: what `/names/[]/?` is in an indexing policy. */
+export function ensureElements(db: DatabaseSync, table: string, path: string): string {
+  const hash = createHash('sha256').update(path).digest('hex').slice(0, 12);
+  const name = `elements_${table}_${hash}`;
+  const [elements, items] = [identifier(name), identifier(table)];
+  if (db.prepare('SELECT 1 FROM sqlite_master WHERE name = ?').get(name) !== undefined) return elements;
+  const add = (rid: string, doc: string) =>
+    `INSERT INTO ${elements} SELECT ${rid}, e.value FROM json_each(${doc}, ${quote(path)}) AS e WHERE e.type = 'text'`;
+  const remove = `DELETE FROM ${elements} WHERE rid = old.rid`;
+  const on = (event: string, statements: string) =>
+    `CREATE TRIGGER ${identifier(`${name}_${event.slice(0, 3)}`)} AFTER ${event} ON ${items} BEGIN ${statements}; END;`;
+  db.exec(`
+    CREATE TABLE ${elements} (rid INTEGER NOT NULL, value TEXT NOT NULL);
+    INSERT INTO ${elements} SELECT r.rid, e.value FROM ${items} AS r, json_each(r.doc, ${quote(path)}) AS e
+      WHERE e.type = 'text';
+    CREATE INDEX ${identifier(`${name}_value`)} ON ${elements} (value, rid);
+    CREATE INDEX ${identifier(`${name}_rid`)} ON ${elements} (rid);
+    ${on('INSERT', add('new.rid', 'new.doc'))}
+    ${on(`UPDATE OF doc`, `${remove}; ${add('new.rid', 'new.doc')}`)}
+    ${on('DELETE', remove)}
+  `);
+  return elements;
 }

@@ -7,7 +7,7 @@ import { newCompilation } from './compile/rows.ts';
 import { type CompiledSelect, compileSelect } from './compile/select.ts';
 import { hasPlaces, type Position, placeColumns, resume } from './continuation.ts';
 import { BadQuery } from './errors.ts';
-import { ensureIndex, indexFor } from './indexes.ts';
+import { ensureElements, ensureIndex, indexFor } from './indexes.ts';
 import { parse } from './parse/query.ts';
 
 /** A query ready to run. Its SQL depends on the types of the parameters, not on their values. */
@@ -113,8 +113,10 @@ function compileQuery(
   const query = parse(text);
   const to = newCompilation(parameters);
   const within = withinOf(source);
-  const select = compileSelect(query, undefined, { table: source.table, within }, to);
   const indexed = (path: string) => source.isIndexed?.(namesOf(path)) !== false;
+  to.elementsAt = (path) =>
+    source.unindexed !== true && indexed(`${path}[0]`) ? ensureElements(db, source.table, path) : undefined;
+  const select = compileSelect(query, undefined, { table: source.table, within }, to);
   if (source.unindexed !== true) ensureIndex(db, source.table, indexFor(select, within, indexed));
   const columns = hasPlaces(select) ? placeColumns(select) : [];
   const { from } = position;

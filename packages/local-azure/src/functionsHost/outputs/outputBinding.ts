@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Binding } from '../coreTypes.ts';
-import { HostStartError, Unsupported } from '../hostStartError.ts';
+import { parseBinding } from '../parseBinding.ts';
 import { connectionString, resolveNames, type Settings } from '../settings.ts';
 
 /** Where a function's return value or extra output goes. `connection` is a connection string. */
@@ -53,9 +53,9 @@ export function readOutput(name: string, binding: Binding, settings: Settings): 
   };
   const kind = kinds[binding.type.toLowerCase()];
   if (kind === undefined) return undefined;
-  if (binding.topicName !== undefined)
-    throw new Unsupported(`${binding.type}: only queues are supported, not topics`);
-  const { queueName, connection } = parse(queueBinding, binding);
+  // A topic takes messages as a queue does.
+  const target = { ...binding, queueName: binding.queueName ?? binding.topicName };
+  const { queueName, connection } = parseBinding(queueBinding, target);
   const resolved = resolveNames(queueName, settings);
   return {
     name,
@@ -66,7 +66,7 @@ export function readOutput(name: string, binding: Binding, settings: Settings): 
 }
 
 function cosmosOutput(name: string, binding: Binding, settings: Settings): CosmosOutput {
-  const options = parse(cosmosBinding, binding);
+  const options = parseBinding(cosmosBinding, binding);
   return {
     name,
     kind: 'cosmos',
@@ -75,11 +75,4 @@ function cosmosOutput(name: string, binding: Binding, settings: Settings): Cosmo
     containerName: resolveNames(options.containerName, settings),
     connection: connectionString(options.connection, settings),
   };
-}
-
-function parse<T extends z.ZodType>(schema: T, binding: Binding): z.output<T> {
-  const parsed = schema.safeParse(binding);
-  if (parsed.success) return parsed.data;
-  const wrong = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  throw new HostStartError(`${binding.type}: ${wrong.join('; ')}`);
 }

@@ -37,10 +37,14 @@ export function createPullingListener({
   const plain = isSessionsEnabled ? undefined : client.createReceiver(queueName, receiverOptions);
   let loops: Promise<unknown> = Promise.resolve();
 
-  const warn = (what: string, error: unknown) =>
-    logger.log('warning', `Host.Triggers.ServiceBus.${fn.name}`, `${queueName} (${what}): ${String(error)}`, {
-      functionName: fn.name,
-    });
+  /** The last error: one that stays is logged once. */
+  let warned: string | undefined;
+  function warn(what: string, error: unknown): void {
+    const text = `${queueName} (${what}): ${String(error)}`;
+    if (text !== warned)
+      logger.log('warning', `Host.Triggers.ServiceBus.${fn.name}`, text, { functionName: fn.name });
+    warned = text;
+  }
 
   async function repeat(what: string, work: () => Promise<void>): Promise<void> {
     while (!abortSignal.aborted) {
@@ -75,6 +79,7 @@ export function createPullingListener({
   ): Promise<boolean> {
     const messages = await receiver.receiveMessages(most, { maxWaitTimeInMs, abortSignal });
     if (messages.length === 0) return false;
+    warned = undefined;
     using locks = new DisposableStack();
     if (plain !== undefined)
       for (const message of messages)

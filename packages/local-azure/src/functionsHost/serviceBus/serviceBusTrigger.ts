@@ -40,10 +40,13 @@ export function createServiceBusListener(listener: ServiceBusListenerOptions): T
   const unsettled = new Set<Promise<void>>();
   let subscription: { close(): Promise<void> } | undefined;
   let stopping = false;
+  /** The last error: one that stays is logged once. */
+  let warned: string | undefined;
 
   async function call(message: ServiceBusReceivedMessage): Promise<'succeeded' | 'failed'> {
     if (stopping) return 'failed';
     try {
+      warned = undefined;
       await invoker.invoke(fn, {
         data: messageData(message.body, dataType),
         triggerMetadata: messageMetadata(message),
@@ -83,8 +86,10 @@ export function createServiceBusListener(listener: ServiceBusListenerOptions): T
             await called;
           },
           async processError({ error, errorSource }) {
-            if (!stopping)
-              logger.log('warning', category, `${queueName} (${errorSource}): ${error.message}`, source);
+            // Between two of a kind the SDK reports one without a word.
+            if (stopping || error.message === '' || warned === error.message) return;
+            warned = error.message;
+            logger.log('warning', category, `${queueName} (${errorSource}): ${error.message}`, source);
           },
         },
         {

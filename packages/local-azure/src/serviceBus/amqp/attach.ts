@@ -33,7 +33,7 @@ export function attachIncoming(namespace: Namespace, peer: Peer, link: IncomingL
         serveManagement(namespace, peer, link, node.queue);
         break;
       case 'queue':
-        if (node.queue.deadLetters === undefined) {
+        if (node.queue.kind === 'subscription' || node.queue.kind === 'deadLetters') {
           throw new AttachRefused('amqp:not-allowed', `Messages cannot be sent to "${node.queue.name}".`);
         }
         serveProducer(namespace, peer, link, node.queue);
@@ -47,7 +47,7 @@ export function attachIncoming(namespace: Namespace, peer: Peer, link: IncomingL
 /** Serves a link on which a client receives messages or replies. */
 export function attachOutgoing(namespace: Namespace, peer: Peer, link: OutgoingLink): void {
   orRefuse(link, () => {
-    const node = findNode(namespace, peer, link.source?.address, 'source');
+    const node = findNode(namespace, peer, link.source?.address, 'source', sessionFilter(link) !== undefined);
     if (node.kind !== 'queue') {
       peer.replies.add(link);
       peer.cleanups.set(link, () => peer.replies.delete(link));
@@ -55,6 +55,11 @@ export function attachOutgoing(namespace: Namespace, peer: Peer, link: OutgoingL
       return;
     }
     const { queue } = node;
+    if (queue.kind === 'topic')
+      throw new AttachRefused(
+        'amqp:not-allowed',
+        `"${queue.name}" is a topic: receive from its subscriptions.`,
+      );
     const filter = sessionFilter(link);
     if (filter === undefined) {
       if (queue.rules.requiresSession) {
@@ -83,7 +88,13 @@ function orRefuse(link: IncomingLink | OutgoingLink, attach: () => void): void {
   }
 }
 
-function findNode({ broker }: Namespace, peer: Peer, raw: unknown, end: 'source' | 'target'): Node {
+function findNode(
+  { broker, create }: Namespace,
+  peer: Peer,
+  raw: unknown,
+  end: 'source' | 'target',
+  wantsSession = false,
+): Node {
   if (typeof raw !== 'string') {
     throw new AttachRefused(
       'amqp:not-implemented',
@@ -96,17 +107,11 @@ function findNode({ broker }: Namespace, peer: Peer, raw: unknown, end: 'source'
     const what = 'Unauthorized access: no valid token has been put on $cbs for this connection.';
     throw new AttachRefused('amqp:unauthorized-access', what);
   }
-  if (/\/subscriptions\//i.test(address)) {
-    throw new AttachRefused(
-      'amqp:not-implemented',
-      `"${address}": topics and subscriptions are not supported here.`,
-    );
-  }
   if (/\/\$transfer\//i.test(address)) {
     throw new AttachRefused('amqp:not-implemented', `"${address}": transfer queues are not supported here.`);
   }
   const managed = /^(.*)\/\$management$/i.exec(address)?.[1];
-  const queue = broker.find(managed ?? address);
+  const queue = broker.find(managed ?? address) ?? create?.(managed ?? address, wantsSession);
   if (queue === undefined) {
     const entity = `sb://${peer.host()}/${managed ?? address}`;
     throw new AttachRefused('amqp:not-found', `The messaging entity '${entity}' could not be found.`);

@@ -3,13 +3,15 @@ import type { AccessKey, Peer } from './peer.ts';
 import { type Answer, serveRequests } from './requests.ts';
 import type { IncomingLink, RequestMessage } from './rhea.ts';
 
+const accepted: Answer = { statusCode: 202, statusDescription: 'Accepted' };
+
 const refused = (statusDescription: string): Answer => ({
   statusCode: 401,
   statusDescription,
   errorCondition: 'amqp:unauthorized-access',
 });
 
-/** `$cbs`: clients put a token signed with the key before they open links. Token expiry is not enforced. */
+/** `$cbs`: clients put a token signed with the key, or any Entra token, before they open links. Token expiry is not enforced. */
 export function serveCbs(peer: Peer, link: IncomingLink, key: AccessKey): void {
   serveRequests(peer, link, 'cbs', (request, answer) => {
     const result = checkToken(request, key);
@@ -25,16 +27,20 @@ function checkToken(
   const { operation, type } = properties;
   if (operation !== 'put-token')
     return refused(`The operation "${String(operation)}" is not supported on $cbs.`);
+  // Of Microsoft Entra. Nobody here could check it.
+  if (type === 'jwt') return accepted;
   if (type !== 'servicebus.windows.net:sastoken') {
-    return refused(`Tokens of type "${String(type)}" are not supported here, only shared access signatures.`);
+    return refused(
+      `Tokens of type "${String(type)}" are not supported here, only shared access signatures and Entra tokens.`,
+    );
   }
   return signedWith(String(body), key)
-    ? { statusCode: 202, statusDescription: 'Accepted' }
+    ? accepted
     : refused('InvalidSignature: The token has an invalid signature.');
 }
 
 /** https://learn.microsoft.com/azure/service-bus-messaging/service-bus-sas#generate-a-shared-access-signature-token */
-function signedWith(token: string, key: AccessKey): boolean {
+export function signedWith(token: string, key: AccessKey): boolean {
   const prefix = 'SharedAccessSignature ';
   if (!token.startsWith(prefix)) return false;
   const fields = new Map(

@@ -24,11 +24,14 @@ export class Consumers {
 
   constructor(broker: Broker) {
     this.#broker = broker;
-    for (const queue of broker.all()) {
-      this.#waiting.set(queue, { consumers: new Set(), sessionSeekers: new Set(), awake: false });
-      queue.onReady = () => this.wake(queue);
-      queue.onSessionLost = (holder) => this.#sessionLost.get(holder)?.();
-    }
+    broker.onAdded = (queue) => this.#watch(queue);
+    for (const queue of broker.all()) this.#watch(queue);
+  }
+
+  #watch(queue: Queue): void {
+    this.#waiting.set(queue, { consumers: new Set(), sessionSeekers: new Set(), awake: false });
+    queue.onReady = () => this.wake(queue);
+    queue.onSessionLost = (holder) => this.#sessionLost.get(holder)?.();
   }
 
   /** Adds a consumer to the rotation. Returns a function that removes it. */

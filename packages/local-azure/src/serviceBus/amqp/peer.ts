@@ -1,4 +1,5 @@
 import type { Broker } from '../broker/broker.ts';
+import type { Queue } from '../broker/queue.ts';
 import type { Faults } from '../faults.ts';
 import type { Consumers } from './consumers.ts';
 import type { OutgoingLink } from './rhea.ts';
@@ -15,6 +16,8 @@ export interface Namespace {
   faults: Faults;
   key: AccessKey;
   consumers: Consumers;
+  /** Creates what is at an address that there is nothing at. Absent: that is an error. */
+  create?: ((address: string, wantsSession: boolean) => Queue | undefined) | undefined;
 }
 
 /** End of a link: its client closed it, or the connection was lost. */

@@ -1,4 +1,5 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Certificate } from '../../certificate.ts';
 import { underFault } from '../faults.ts';
 import { attachIncoming, attachOutgoing } from './attach.ts';
 import type { LinkEnd, Namespace, Peer } from './peer.ts';
@@ -30,7 +31,11 @@ export interface AmqpServer {
 }
 
 /** Serves the namespace on 127.0.0.1. */
-export async function listen(namespace: Namespace, port: number): Promise<AmqpServer> {
+export async function listen(
+  namespace: Namespace,
+  port: number,
+  tls: Certificate | undefined,
+): Promise<AmqpServer> {
   const container = createContainer();
   offerSasl(container, namespace.key);
   const peers = new Map<Connection, Peer>();
@@ -39,6 +44,7 @@ export async function listen(namespace: Namespace, port: number): Promise<AmqpSe
     host: '127.0.0.1',
     port,
     tcp_no_delay: true,
+    ...(tls === undefined ? {} : { transport: 'tls', cert: tls.cert, key: tls.key }),
     max_frame_size: maxFrameSize,
     session_buffer_size: sessionWindow,
     sender_options: { autosettle: false, treat_modified_as_released: false },

@@ -1,51 +1,142 @@
 import type { BrokerClock } from '../clock.ts';
-import type { QueueConfig } from '../config.ts';
+import type { EntityConfig } from '../config.ts';
+import { type MessageView, viewOf } from '../filters/messageView.ts';
+import { compileRule } from '../filters/rule.ts';
 import type { Journal } from './journal.ts';
+import type { Message } from './message.ts';
 import { Queue } from './queue.ts';
 import { deadLetterRules } from './rules.ts';
-
-const deadLetterSuffix = '/$deadletterqueue';
 
 /** Longest single timer. Node's timers overflow at 2^31 ms. */
 const maxTimerMs = 3_600_000;
 
-/** All queues of a namespace, each with its dead-letter queue, and the timers that drive them. */
+/** Most entities that one message is forwarded through, as on the service. */
+const maxHops = 4;
+
+/** Forwarding goes in a circle, through too many entities, or to none. */
+export class BadForwarding extends Error {
+  override readonly name = 'BadForwarding';
+}
+
+/** A queue, a topic or a subscription. A topic is a queue that passes on all its messages. */
+export interface Entity {
+  config: EntityConfig;
+  queue: Queue;
+  /** Of a subscription: true for each message that it takes. */
+  takes: (message: MessageView) => boolean;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** All entities of a namespace, each with its dead-letter queue, and the timers that drive them. */
 export class Broker {
-  /** The configured queues, excluding dead-letter queues. */
-  readonly queues: readonly Queue[];
   readonly clock: BrokerClock;
   readonly journal: Journal;
+  /** Called with each queue, and each dead-letter queue, when it comes. */
+  onAdded: (queue: Queue) => void = () => {};
+  readonly #entities = new Map<string, Entity>();
   readonly #byAddress = new Map<string, Queue>();
   readonly #timers = new Map<Queue, { at: number; cancel: () => void }>();
+  /** False until stored messages are back in their queues. */
+  #forwards = false;
 
-  constructor(configs: QueueConfig[], clock: BrokerClock, journal: Journal) {
+  constructor(configs: EntityConfig[], clock: BrokerClock, journal: Journal) {
     this.clock = clock;
     this.journal = journal;
-    this.queues = configs.map(({ name, rules }) => {
-      const deadLetters = new Queue(`${name}/$DeadLetterQueue`, deadLetterRules(rules), journal);
-      return new Queue(name, rules, journal, deadLetters);
-    });
-    for (const queue of this.all()) {
-      this.#byAddress.set(queue.name.toLowerCase(), queue);
-      queue.onDue = (at) => this.#wakeAt(queue, at);
+    for (const config of configs) this.add(config);
+  }
+
+  /** Everything but dead-letter queues. */
+  get queues(): Queue[] {
+    return this.entities().map(({ queue }) => queue);
+  }
+
+  entities(): Entity[] {
+    return [...this.#entities.values()];
+  }
+
+  entity(name: string): Entity | undefined {
+    return this.#entities.get(name.toLowerCase());
+  }
+
+  subscriptionsOf(topic: string): Entity[] {
+    const start = `${topic.toLowerCase()}/subscriptions/`;
+    return [...this.#entities].filter(([name]) => name.startsWith(start)).map(([, entity]) => entity);
+  }
+
+  add(config: EntityConfig): Entity {
+    const { kind, name } = config;
+    const { journal } = this;
+    const rules = { ...config.rules };
+    const dead =
+      kind === 'topic' ? undefined : new Queue(`${name}/$DeadLetterQueue`, deadLetterRules(rules), journal);
+    const queue = new Queue(name, rules, journal, dead, kind);
+    const now = this.now();
+    const entity = { config, queue, takes: takerOf(config), createdAt: now, updatedAt: now };
+    this.#entities.set(name.toLowerCase(), entity);
+    for (const each of dead === undefined ? [queue] : [queue, dead]) {
+      this.#byAddress.set(each.name.toLowerCase(), each);
+      each.onDue = (at) => this.#wakeAt(each, at);
+      each.forward = (message) => this.#forward(each, message);
+      this.onAdded(each);
     }
+    return entity;
+  }
+
+  /** Gives an entity other properties or filters. */
+  update(entity: Entity, config: EntityConfig): void {
+    const { queue } = entity;
+    Object.assign(queue.rules, config.rules);
+    if (queue.deadLetters !== undefined)
+      Object.assign(queue.deadLetters.rules, deadLetterRules(config.rules));
+    Object.assign(entity, { config, takes: takerOf(config), updatedAt: this.now() });
+    queue.forwardReady();
+    queue.deadLetters?.forwardReady();
+  }
+
+  /** Removes an entity with its messages, and a topic's subscriptions. */
+  remove({ queue }: Entity): void {
+    if (queue.kind === 'topic') for (const each of this.subscriptionsOf(queue.name)) this.remove(each);
+    this.#entities.delete(queue.name.toLowerCase());
+    for (const each of queue.deadLetters === undefined ? [queue] : [queue, queue.deadLetters]) {
+      this.#byAddress.delete(each.name.toLowerCase());
+      this.#timers.get(each)?.cancel();
+      this.#timers.delete(each);
+    }
+  }
+
+  /** Begins to forward, once stored messages are back in their queues. */
+  startForwarding(): void {
+    this.#forwards = true;
+    for (const queue of this.all()) queue.forwardReady();
+  }
+
+  /** @throws {BadForwarding} if messages of an entity would go to none, in a circle, or too far */
+  requireForwarding(config: EntityConfig): void {
+    const { name, rules } = config;
+    const next = (of: { forwardTo?: string | undefined; forwardDeadLettersTo?: string | undefined }) =>
+      [of.forwardTo, of.forwardDeadLettersTo].filter((target) => target !== undefined);
+    const walk = (target: string, hops: number): void => {
+      const found = this.entity(target);
+      if (found === undefined || found.config.kind === 'subscription')
+        throw new BadForwarding(`"${name}" forwards to "${target}", which is no queue or topic.`);
+      if (hops > maxHops || target.toLowerCase() === name.toLowerCase())
+        throw new BadForwarding(`"${name}" forwards in a circle or through more than ${maxHops} entities.`);
+      const after = found.config.kind === 'topic' ? this.subscriptionsOf(target) : [found];
+      for (const { config: each } of after)
+        for (const further of next(each.name === name ? rules : each.rules)) walk(further, hops + 1);
+    };
+    for (const target of next(rules)) walk(target, 1);
   }
 
   /** Every queue, including dead-letter queues. */
   all(): Queue[] {
-    return this.queues.flatMap((queue) =>
-      queue.deadLetters === undefined ? [queue] : [queue, queue.deadLetters],
-    );
+    return [...this.#byAddress.values()];
   }
 
   /** The queue at an AMQP address: `name` or `name/$DeadLetterQueue`, case-insensitive. */
   find(address: string): Queue | undefined {
     return this.#byAddress.get(address.toLowerCase());
-  }
-
-  /** The name of the configured queue: the queue's own, or for a dead-letter queue that of its parent. */
-  ownerOf({ name }: Queue): string {
-    return name.toLowerCase().endsWith(deadLetterSuffix) ? name.slice(0, -deadLetterSuffix.length) : name;
   }
 
   now(): number {
@@ -55,6 +146,23 @@ export class Broker {
   stop(): void {
     for (const { cancel } of this.#timers.values()) cancel();
     this.#timers.clear();
+  }
+
+  #forward(from: Queue, message: Message): boolean {
+    if (!this.#forwards) return false;
+    const now = this.now();
+    const left = message.expiresAt === Infinity ? message.timeToLive : message.expiresAt - now;
+    const passedOn = { ...message, timeToLive: left };
+    if (from.kind === 'topic') {
+      const view = viewOf(message);
+      for (const { queue, takes } of this.subscriptionsOf(from.name))
+        if (takes(view)) enqueueAt(queue, passedOn, now);
+      return true;
+    }
+    const target = from.rules.forwardTo === undefined ? undefined : this.find(from.rules.forwardTo);
+    if (target === undefined) return false;
+    enqueueAt(target, passedOn, now);
+    return true;
   }
 
   #wakeAt(queue: Queue, at: number): void {
@@ -70,4 +178,23 @@ export class Broker {
     });
     this.#timers.set(queue, { at, cancel });
   }
+}
+
+function takerOf({ filters }: EntityConfig): Entity['takes'] {
+  const compiled = filters.map(compileRule);
+  return (message) => compiled.some((matches) => matches(message));
+}
+
+/** A message without a session is a dead letter of what requires one. Its sender knew nothing of that. */
+function enqueueAt(queue: Queue, message: Message, now: number): void {
+  if (!queue.rules.requiresSession || message.sessionId !== undefined) {
+    queue.enqueue(message, now);
+    return;
+  }
+  const reason = {
+    reason: 'Session id is null.',
+    description: 'Session enabled entity without a session id.',
+  };
+  const deadLetter = { ...reason, source: queue.name };
+  queue.deadLetters?.enqueue({ ...message, deadLetter }, now);
 }

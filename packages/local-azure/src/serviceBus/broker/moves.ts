@@ -7,6 +7,7 @@
  *   ready     ──lock────────────► locked           (with a new token)
  *   ready     ──take────────────► gone             (receive and delete)
  *   ready     ──expires─────────► dead-lettered or gone
+ *   ready     ──forwarded───────► gone             (at once, to the queues that take it)
  *   locked    ──complete────────► gone
  *   locked    ──abandoned, or its lock or session ends──► ready, or deferred if it was received by number;
  *                                 dead-lettered if that was its last allowed delivery;
@@ -35,6 +36,8 @@ export interface QueueEvents {
   sessionLost(holder: string): void;
   /** A new earliest due time was set. */
   due(at: number): void;
+  /** Passes a message that became ready on to others. False if it stays here. */
+  forward(message: Message): boolean;
 }
 
 interface MovesOptions {
@@ -83,8 +86,9 @@ export class Moves {
     }
   }
 
-  /** Adds a new message. */
+  /** Adds a new message, unless it is forwarded. */
   store(message: Message, place: RestingPlace): void {
+    if (place === 'ready' && this.#events.forward(message)) return;
     this.#journal.put(this.#name, message, place);
     this.settleIn(this.shelf.add(message, place), place);
   }

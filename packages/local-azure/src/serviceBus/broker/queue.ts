@@ -1,4 +1,5 @@
 /** A queue as its clients use it. moves.ts has the message states and the transitions between them. */
+import type { EntityConfig } from '../config.ts';
 import { DuplicateHistory } from './duplicates.ts';
 import type { Entry } from './entry.ts';
 import type { Journal, RestingPlace } from './journal.ts';
@@ -17,6 +18,7 @@ export interface PeekedMessage {
 export class Queue {
   readonly name: string;
   readonly rules: QueueRules;
+  readonly kind: EntityConfig['kind'] | 'deadLetters';
   readonly deadLetters: Queue | undefined;
   readonly sessionLocks: SessionLocks;
   /** Called when a message becomes ready, or a session with messages becomes free. */
@@ -25,13 +27,22 @@ export class Queue {
   onSessionLost: (holder: string) => void = () => {};
   /** Called with a new earliest due time. */
   onDue: (at: number) => void = () => {};
+  /** Called with a message that became ready. True if it was passed on to others, and so is gone. */
+  forward: (message: Message) => boolean = () => false;
 
   readonly #journal: Journal;
   readonly #sessions = new Sessions();
   readonly #moves: Moves;
   readonly #seen: DuplicateHistory | undefined;
 
-  constructor(name: string, rules: QueueRules, journal: Journal, deadLetters?: Queue) {
+  constructor(
+    name: string,
+    rules: QueueRules,
+    journal: Journal,
+    deadLetters?: Queue,
+    kind: Queue['kind'] = deadLetters === undefined ? 'deadLetters' : 'queue',
+  ) {
+    this.kind = kind;
     this.name = name;
     this.rules = rules;
     this.deadLetters = deadLetters;
@@ -46,6 +57,7 @@ export class Queue {
         ready: () => this.onReady(),
         sessionLost: (holder) => this.onSessionLost(holder),
         due: (at) => this.onDue(at),
+        forward: (message) => this.forward(message),
       },
     });
     const { lockMs } = rules;
@@ -70,7 +82,7 @@ export class Queue {
   }
 
   /** Stores a message and returns its sequence number. Undefined if it was dropped as a duplicate. */
-  enqueue(incoming: IncomingMessage, now: number): number | undefined {
+  enqueue(incoming: IncomingMessage & Partial<Pick<Message, 'deadLetter'>>, now: number): number | undefined {
     this.advance(now);
     if (this.#isDuplicate(incoming, now)) return undefined;
     this.#moves.counters.sent++;
@@ -83,10 +95,17 @@ export class Queue {
       enqueuedAt: now,
       expiresAt: this.#moves.expiryFrom(now, incoming),
       deliveryCount: 0,
-      deadLetter: undefined,
+      deadLetter: incoming.deadLetter,
     };
     this.#moves.store(message, scheduled ? 'scheduled' : 'ready');
     return message.sequenceNumber;
+  }
+
+  /** Passes on what is ready, after a restart or a change of the rules. */
+  forwardReady(): void {
+    const entries = [...this.#moves.shelf.all()];
+    for (const entry of entries)
+      if (entry.place.kind === 'ready' && this.forward(entry.message)) this.#moves.drop(entry);
   }
 
   /** Puts back a stored message after a restart. */

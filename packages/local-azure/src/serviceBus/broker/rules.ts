@@ -9,10 +9,14 @@ export interface QueueRules {
   requiresSession: boolean;
   /** Milliseconds. Undefined: no duplicate detection. */
   duplicateWindowMs: number | undefined;
+  /** Name of the queue or topic that gets every message that becomes ready. */
+  forwardTo?: string | undefined;
+  /** Name of the queue or topic that gets the dead letters. */
+  forwardDeadLettersTo?: string | undefined;
 }
 
 /** A dead-letter queue keeps its messages until a receiver removes them. */
-export function deadLetterRules({ lockMs }: QueueRules): QueueRules {
+export function deadLetterRules({ lockMs, forwardDeadLettersTo }: QueueRules): QueueRules {
   return {
     lockMs,
     maxDeliveryCount: Infinity,
@@ -20,5 +24,6 @@ export function deadLetterRules({ lockMs }: QueueRules): QueueRules {
     deadLetterOnExpiry: false,
     requiresSession: false,
     duplicateWindowMs: undefined,
+    forwardTo: forwardDeadLettersTo,
   };
 }

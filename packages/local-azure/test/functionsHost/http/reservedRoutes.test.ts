@@ -8,6 +8,7 @@ function serve(name: string, route?: string) {
         name,
         triggerName: 'request',
         durableClients: [],
+        inputs: [],
         outputs: [],
         trigger: { type: 'http', authLevel: 'anonymous', methods: ['GET'], route },
       },

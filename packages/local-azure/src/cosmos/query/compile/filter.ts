@@ -1,4 +1,4 @@
-import type { ComparisonOperator, Expression } from '../ast.ts';
+import type { ComparisonOperator, Expression, Query } from '../ast.ts';
 import { isComparison, mirrored } from './comparison.ts';
 import type { Compilation } from './compilation.ts';
 import { compileExpression } from './expression.ts';
@@ -14,10 +14,12 @@ export type FilterFacts = {
   several: Set<string>;
   range: Set<string>;
   pinned: Map<string, number>;
+  /** Conditions as SQL that look the items up by the elements of an array. */
+  lookups: string[];
 };
 
 export function noFacts(): FilterFacts {
-  return { equal: new Set(), several: new Set(), range: new Set(), pinned: new Map() };
+  return { equal: new Set(), several: new Set(), range: new Set(), pinned: new Map(), lookups: [] };
 }
 
 /**
@@ -39,7 +41,27 @@ export function compileFilter(
     return `(${sides.join(isAnd ? ' AND ' : ' OR ')})`;
   }
   const compiled = (part: Expression) => compileExpression(part, scope, to);
+  if (condition.kind === 'exists') facts.lookups.push(...someElement(condition.query, compiled, to));
   return ofStored(condition, compiled, facts) ?? as('boolean', compiled(condition));
+}
+
+/** The items of which an element begins with a text, for `EXISTS (SELECT … FROM e IN c.array WHERE STARTSWITH(e, text))`. */
+function someElement(
+  { sources, where }: Query,
+  compiled: (part: Expression) => TypedSql,
+  to: Compilation,
+): string[] {
+  const [source, ...others] = sources;
+  if (source?.kind !== 'elements' || source.of.kind === 'subquery' || others.length > 0) return [];
+  if (where?.kind !== 'call' || where.name.toUpperCase() !== 'STARTSWITH') return [];
+  const [element, prefix, ...more] = where.args;
+  if (element?.kind !== 'name' || element.name !== source.alias || more.length > 0) return [];
+  if (prefix?.kind !== 'literal' && prefix?.kind !== 'parameter') return [];
+  const [array, text] = [compiled(source.of), compiled(prefix)];
+  if (!isStored(array) || !isPlain(text) || text.kind !== 'string') return [];
+  const elements = to.elementsAt(array.location.path);
+  if (elements === undefined) return [];
+  return [`r.rid IN (SELECT rid FROM ${elements} WHERE ${withPrefix('value', text.sql)})`];
 }
 
 /** The indexable form of a condition, if it tests a stored property against values of known types. */
@@ -128,6 +150,9 @@ function startsWith(stored: TypedSql, prefix: TypedSql, facts: FilterFacts): str
   if (!isStored(stored) || !isPlain(prefix) || prefix.kind !== 'string') return undefined;
   facts.range.add(stored.location.path);
   facts.pinned.set(stored.location.path, RANK.string);
-  const last = `(${prefix.sql} || char(1114111, 1114111))`;
-  return ofType(stored, 'string', (sql) => `${sql} >= ${prefix.sql} AND ${sql} <= ${last}`);
+  return ofType(stored, 'string', (sql) => withPrefix(sql, prefix.sql));
+}
+
+function withPrefix(sql: string, prefix: string): string {
+  return `${sql} >= ${prefix} AND ${sql} <= (${prefix} || char(1114111, 1114111))`;
 }

@@ -46,8 +46,13 @@ export function compileSelect(
   const sources = compileSources(query.sources, outer, items, to);
   const rows: Scope = { sees: 'rows', names: sources.names, outer };
   const facts = noFacts();
-  const conditions = [...sources.conditions];
-  if (query.where !== undefined) conditions.push(compileFilter(query.where, rows, to, facts));
+  const where = query.where === undefined ? [] : [compileFilter(query.where, rows, to, facts)];
+  // The plus keeps SQLite from looking the items up by their partition instead.
+  const ofItems =
+    facts.lookups.length > 0
+      ? sources.conditions.map((condition) => condition.replace(/^r\.(?=pk(range)? = )/, '+r.'))
+      : sources.conditions;
+  const conditions = [...facts.lookups, ...ofItems, ...where];
   const aggregated = query.groupBy.length > 0 || holdsAggregate(query.projection);
   refuseCombinations(query, aggregated);
   const scope: Scope = aggregated ? { sees: 'groups', rows, keys: query.groupBy } : rows;

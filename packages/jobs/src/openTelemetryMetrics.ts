@@ -1,0 +1,23 @@
+import type { Meter } from '@opentelemetry/api';
+import type { Telemetry } from '@payonce/leases/telemetry';
+
+/**
+ * Reports to a meter of OpenTelemetry. `prefix` goes before every name: with `shop.`, `lease.lost` becomes
+ * `shop.lease.lost`. Get the meter after the provider is registered: an earlier one discards everything.
+ */
+export function openTelemetryMetrics(meter: Meter, prefix = ''): Telemetry {
+  const counters = new Map<string, ReturnType<Meter['createCounter']>>();
+  const histograms = new Map<string, ReturnType<Meter['createHistogram']>>();
+  return {
+    count(name, attributes, by = 1) {
+      const counter = counters.get(name) ?? meter.createCounter(`${prefix}${name}`);
+      counters.set(name, counter);
+      counter.add(by, attributes);
+    },
+    record(name, value, attributes) {
+      const histogram = histograms.get(name) ?? meter.createHistogram(`${prefix}${name}`);
+      histograms.set(name, histogram);
+      histogram.record(value, attributes);
+    },
+  };
+}

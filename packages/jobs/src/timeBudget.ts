@@ -1,0 +1,44 @@
+import type { Clock } from '@payonce/leases/clock';
+
+/**
+ * `functionTimeout` of host.json, in milliseconds. If a function takes longer, the host kills the whole process,
+ * whatever else it is doing.
+ */
+export const functionTimeoutMs = 10 * 60_000;
+
+/** Reserved so that running work can finish once time is up, in milliseconds. */
+const reserveMs = 30_000;
+
+/** The abort reason when a function has used nearly all the time the host gives it. */
+export class TimeIsUp extends Error {
+  override readonly name = 'TimeIsUp';
+  constructor() {
+    super('time is up');
+  }
+}
+
+/** Time that work in a function may go on (ms): it ends 30 s before the host would kill the process. */
+export const functionBudgetMs = functionTimeoutMs - reserveMs;
+
+/**
+ * A signal for long work that starts now. It aborts with `TimeIsUp` after `limitMs` milliseconds (Infinity: never), or when
+ * `signal` aborts. Dispose of it when the work ends.
+ */
+export function timeBudget(
+  clock: Clock,
+  signal?: AbortSignal,
+  limitMs = functionBudgetMs,
+): { readonly signal: AbortSignal } & Disposable {
+  const timeUp = new AbortController();
+  const ended = new AbortController();
+  if (limitMs !== Number.POSITIVE_INFINITY) {
+    clock.sleep(limitMs, ended.signal).then(
+      () => timeUp.abort(new TimeIsUp()),
+      () => {},
+    );
+  }
+  return {
+    signal: signal === undefined ? timeUp.signal : AbortSignal.any([signal, timeUp.signal]),
+    [Symbol.dispose]: () => ended.abort(),
+  };
+}

@@ -1,0 +1,104 @@
+import Stripe from 'stripe';
+import type {
+  CancelOutcome,
+  DefaultMethod,
+  PaymentProvider,
+  RateLimited,
+  RefundOutcome,
+} from '../paying/paymentProvider.ts';
+import { stripeAmount } from './stripeAmount.ts';
+import { withTimeOut } from './stripeClient.ts';
+import { classifyError, isMissing, rateLimited, silentAfter } from './stripeErrors.ts';
+import { refundStatus } from './stripePayment.ts';
+
+/** Calls besides the charge: the method that it needs first, and the cancellation or refund that may follow. */
+export function stripeChanges(
+  stripe: Stripe,
+  { timeoutMs }: { timeoutMs: number },
+): Pick<PaymentProvider, 'cancel' | 'refund' | 'defaultMethod'> {
+  return {
+    // Without an idempotency key: a payment that was canceled is canceled.
+    async cancel(paymentId) {
+      return withTimeOut<CancelOutcome | RateLimited>(
+        timeoutMs,
+        async () => canceledOrNot(await stripe.paymentIntents.cancel(paymentId)),
+        (error) => afterCancel(error, paymentId),
+      );
+    },
+
+    async refund({ paymentId, invoiceId, refundId, amountMinor, currency, idempotencyKey }) {
+      const converted = stripeAmount(amountMinor, currency);
+      if ('refused' in converted) return { kind: 'refused', code: 'amount', message: converted.refused };
+      const asked = {
+        payment_intent: paymentId,
+        amount: converted.amount,
+        metadata: { invoiceId, refundId },
+      };
+      return withTimeOut<RefundOutcome | RateLimited>(
+        timeoutMs,
+        async () => {
+          const { id, status } = await stripe.refunds.create(asked, { idempotencyKey });
+          return { kind: 'refunded', providerId: id, status: refundStatus(status ?? 'pending') };
+        },
+        refusedRefund,
+      );
+    },
+
+    async defaultMethod(customerId) {
+      return withTimeOut<DefaultMethod | RateLimited>(
+        timeoutMs,
+        async () => {
+          const customer = await stripe.customers.retrieve(customerId);
+          if ('deleted' in customer) return { kind: 'none', message: `customer ${customerId} was deleted` };
+          const method = customer.invoice_settings.default_payment_method;
+          if (method !== null) return { kind: 'method', id: typeof method === 'string' ? method : method.id };
+          return { kind: 'none', message: `customer ${customerId} has no default payment method` };
+        },
+        (error) =>
+          isMissing(error)
+            ? { kind: 'none', message: `there is no customer ${customerId}` }
+            : (rateLimited(error) ?? silentAfter(error)),
+      );
+    },
+  };
+
+  /** Stripe refuses to cancel what has ended or was sent to the bank. Only the payment itself says which. */
+  async function afterCancel(error: unknown, paymentId: string): Promise<CancelOutcome | RateLimited> {
+    const limited = rateLimited(error);
+    if (limited !== undefined) return limited;
+    if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) {
+      return silentAfter(error);
+    }
+    return stripe.paymentIntents
+      .retrieve(paymentId)
+      .then(canceledOrNot, (failure: unknown) => rateLimited(failure) ?? silentAfter(failure));
+  }
+}
+
+function canceledOrNot({ status }: Stripe.PaymentIntent): CancelOutcome {
+  return status === 'canceled'
+    ? { kind: 'canceled' }
+    : { kind: 'refused', message: `the payment is ${status}` };
+}
+
+/** Meaning of an error for a refund: only a refusal of the request itself is final. */
+function refusedRefund(error: unknown): RefundOutcome | RateLimited {
+  const outcome = classifyError(error);
+  switch (outcome.kind) {
+    case 'rateLimited':
+    case 'transient':
+    case 'refused':
+    case 'unknown':
+      return outcome;
+    case 'keyReused':
+      return { kind: 'refused', code: 'key_reused', message: outcome.message };
+    case 'declined':
+      return { kind: 'refused', code: outcome.code, message: outcome.message };
+    // No error is classified as one of these.
+    case 'succeeded':
+    case 'processing':
+    case 'reversed':
+    case 'blocked':
+      return silentAfter(error);
+  }
+}
