@@ -19,5 +19,6 @@ await runNamed('npm run check', {
   long: ['--config', 'vitest.long.config.ts'],
   measure: () => import('../test/architecture/measure.ts'),
   costs: () => import('./costs.ts'),
+  calls: () => import('./callTables.ts').then(({ writeCallTables }) => writeCallTables()),
   screenshots: () => import('./screenshots.ts'),
 });

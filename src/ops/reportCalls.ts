@@ -6,7 +6,7 @@ import { addUp, reportColumns, reportRow } from '../reporting/report.ts';
 import { overviewAnswer } from './answers/overviewAnswers.ts';
 import { auditAnswer, recountAnswer, reportAnswer, summaryAnswer } from './answers/reportAnswers.ts';
 import { call } from './call.ts';
-import { currencyField, dayField, dayQuery, reasonBody } from './fields.ts';
+import { currencyField, dayField, dayQuery, partOf, reasonBody } from './fields.ts';
 import { overviewOf } from './overview.ts';
 import { badQuery, badRequest } from './refusals.ts';
 import { pageAnswer, today } from './requests.ts';
@@ -120,11 +120,28 @@ export const reportCalls = {
     method: 'GET',
     route: 'ops/audit',
     tag: 'Overview',
-    summary: 'What was done through these calls on a day (UTC, today if absent), newest first',
-    query: dayQuery,
+    summary:
+      'What was done through these calls, newest first: on a day (UTC), on some days, or to a target; today if none is named',
+    query: dayQuery.extend({
+      from: dayField,
+      to: dayField,
+      target: z.string().min(1).max(600).exactOptional(),
+      actor: partOf('a name'),
+      action: partOf('an action'),
+    }),
     answer: { json: auditAnswer },
-    async handle({ query }, { audit, instance }) {
-      const page = await audit.list({ day: today(instance.clock), pageSize: auditPageSize, ...query });
+    async handle({ query: { day, ...query } }, { audit, instance }) {
+      const { from, to, target } = query;
+      if (
+        target === undefined &&
+        from !== undefined &&
+        from <= dayBefore(to ?? today(instance.clock), mostDays)
+      )
+        return badQuery([{ field: 'from', error: `expected at most ${mostDays} days until "to"` }]);
+      const isOpen = from === undefined && to === undefined && target === undefined;
+      const only = day ?? (isOpen ? today(instance.clock) : undefined);
+      const days = only === undefined ? {} : { from: only, to: only };
+      const page = await audit.list({ pageSize: auditPageSize, ...query, ...days });
       return { jsonBody: pageAnswer('records', page, (record) => record) };
     },
   }),

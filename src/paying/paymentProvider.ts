@@ -128,6 +128,8 @@ export interface ProviderReversals {
     status: 'open' | 'won' | 'lost';
     at: string;
     reason: string;
+    /** Until then it takes evidence. Absent: it takes none. */
+    evidenceDueAt?: string;
   }[];
 }
 

@@ -42,7 +42,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   }
   /** The view of a run, once it has ended. */
   async function untilCompleted(): Promise<void> {
-    await page.getByRole('heading', { name: 'Run', exact: true }).waitFor();
+    await page.getByRole('heading', { level: 1, name: /^(Run|(Void|Redrive|Discard) of .*)$/ }).waitFor();
     await page.getByText('completed').first().waitFor();
   }
   async function parked(): Promise<number> {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isOpen, type RunRecord } from '../../packages/jobs/src/runs/runRecord.ts';
-import { asShown } from '../../packages/jobs/src/runs/runStore.ts';
+import { asShown } from '../../packages/jobs/src/runs/runView.ts';
 import { blobLockStore } from '../../packages/leases/src/blobLockStore.ts';
 import { listLocks } from '../../packages/leases/src/lockOperations.ts';
-import { messageLockMs } from '../../src/paying/executePayments.ts';
+import { messageLockMs } from '../../src/paying/messageLock.ts';
 import { blobContainers } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import type { Evidence } from '../support/audit.ts';

@@ -212,7 +212,7 @@ function paymentOf({ payment }: StoredDocument): {
 }
 
 function matches(document: StoredDocument, filter: InvoiceFilter, now: string): boolean {
-  const { customer, currency, status, dueAfter, dueBefore, undecided, only } = filter;
+  const { customer, currency, status, dueAfter, dueBefore, undecided, only, run } = filter;
   const dueAt = textIn(document, 'dueAt');
   return (
     (customer === undefined || document.customerId === customer) &&
@@ -221,6 +221,7 @@ function matches(document: StoredDocument, filter: InvoiceFilter, now: string): 
     (dueAfter === undefined || dueAt >= dueAfter) &&
     (dueBefore === undefined || dueAt < dueBefore) &&
     (undecided === undefined || textIn(document, 'checkAt') > '') &&
+    (run === undefined || JSON.stringify(document.timeline).includes(`"runId":${JSON.stringify(run)}`)) &&
     (only !== 'refunded' || reversedMinor(document, 'refundedMinor') > 0) &&
     (only !== 'disputed' || reversedMinor(document, 'disputedMinor') > 0) &&
     (only !== 'waitsForRetry' ||

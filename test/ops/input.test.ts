@@ -58,6 +58,22 @@ test('answers, refusals and problems alike are for nobody’s cache, and of no o
   }
 });
 
+test.each([undefined, 'no json', '5', '[]', 'null'])(
+  'a body %j says which fields are expected',
+  async (body) => {
+    for (const [id, fields] of [
+      ['voidInvoice', '{reason}'],
+      ['releaseLock', '{key, expectedOwner, reason}'],
+    ] as const) {
+      const response = await opsWith({})[id](aRequest({ method: 'POST', params: { id: 'a' }, body }));
+      expect(response.status).toBe(400);
+      expect(bodyOf(response)).toMatchObject({
+        errors: [{ field: 'body', error: `expected a JSON body ${fields}` }],
+      });
+    }
+  },
+);
+
 describe('a reason', () => {
   test.each([
     ['\u200b', 'a character that can be seen'],

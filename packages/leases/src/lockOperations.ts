@@ -26,8 +26,8 @@ export type ForceReleaseOutcome =
   | { kind: 'released'; previous: LockRecord; fence: number }
   /** There is no such lock. */
   | { kind: 'notFound' }
-  /** Free, and the expected owner was not its last holder. */
-  | { kind: 'notHeld' }
+  /** Free, and the expected owner was not its last holder, who is `owner` if they left a name. */
+  | { kind: 'notHeld'; owner: LeaseOwner | undefined }
   /** Held by someone else, or taken by someone else meanwhile. `owner` is undefined if they left no name. */
   | { kind: 'otherOwner'; owner: LeaseOwner | undefined }
   /** The store cannot take a lock away. The lease ends when its holder stops renewing it. */
@@ -68,7 +68,7 @@ export async function forceRelease(
   if (view === undefined) return { kind: 'notFound' };
   const previous = view.record;
   if (previous?.owner.instance !== expectedOwner) {
-    return view.held ? { kind: 'otherOwner', owner: previous?.owner } : { kind: 'notHeld' };
+    return { kind: view.held ? 'otherOwner' : 'notHeld', owner: previous?.owner };
   }
   // Only if the record is still the one just read: a new holder writes its own.
   const broken = view.held ? await store.break(key, view.version, signal) : 'notHeld';

@@ -133,7 +133,8 @@ export interface LockStore extends AsyncDisposable {
   ) => Promise<number | 'held'>;
   /**
    * Prepares to be woken when it is this caller's turn. Its place in line begins with the first `take` that names its ticket.
-   * Undefined if the store can wake nobody: its waiters look again and again.
+   * Without `take` there is no line, and all who wait are woken. Undefined if the store can wake nobody: its waiters look again and
+   * again.
    */
   readonly wait?: (key: string, signal: AbortSignal) => Promise<LineWait>;
   /**

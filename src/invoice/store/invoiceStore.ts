@@ -186,6 +186,8 @@ export interface InvoiceFilter {
   /** Its payment, a refund or a dispute is not decided: the provider is asked about it. */
   undecided?: true;
   only?: Only;
+  /** Id of a run that has claimed, retried or voided it. */
+  run?: string;
 }
 
 export interface SortedList extends Pick<InvoiceFilter, 'dueAfter' | 'dueBefore'> {

@@ -41,6 +41,10 @@ export const meAnswer = z.object({
   environment: z.string(),
   version: z.string(),
   job: z.string(),
+  payments: z
+    .string()
+    .nullable()
+    .describe('Where the provider shows a payment, up to its id; null while its account is not known'),
   calls: z.array(z.string()).describe('The ids of the calls that this release has'),
 });
 export type MeAnswer = z.infer<typeof meAnswer>;

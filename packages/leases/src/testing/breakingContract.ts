@@ -63,6 +63,7 @@ export function breakingContract({ subject, store, record, leaseMs, freshKey, he
       });
       expect(await forceRelease(store, { ...request, expectedOwner: 'web-1' }, { clock })).toEqual({
         kind: 'notHeld',
+        owner: { instance: 'ops@example.com', job: 'force-release: stuck' },
       });
       expect(
         await forceRelease(store, { ...request, key: freshKey(), expectedOwner: 'x' }, { clock }),

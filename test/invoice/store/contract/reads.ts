@@ -222,6 +222,19 @@ export function readsContract({ world }: InvoiceContract): void {
       expect(await all(invoices, { pageSize: 1, only: 'waitsForRetry', customer: 'nobody' })).toEqual([]);
     });
 
+    test('those that a run has claimed or changed', async () => {
+      const { invoices, put } = await world({ shards: 4 });
+      const entry = (runId: string) => ({ at: iso(0), what: 'claimed', by: 'host-1', runId });
+      await put(
+        { id: 'one', timeline: [entry('run-1')] },
+        { id: 'both', timeline: [entry('run-1'), entry('run-2')] },
+        { id: 'none', timeline: [{ at: iso(0), what: 'imported', by: 'run-1' }] },
+      );
+      expect(await all(invoices, { pageSize: 1, run: 'run-1' })).toEqual(['both', 'one']);
+      expect(await all(invoices, { pageSize: 1, run: 'run-2' })).toEqual(['both']);
+      expect(await all(invoices, { pageSize: 1, run: 'run-1', status: 'paid' })).toEqual([]);
+    });
+
     test.each([1, 2, 5])(
       'what others change between two pages of %i neither hides nor repeats an invoice that matches throughout',
       async (pageSize) => {
