@@ -39,11 +39,27 @@ export async function call<T>(answer: z.ZodType<T>, path: string, sent: Sent = {
   );
 }
 
-/** Makes a call and gives the answer, a text, as a file. @throws {CallFailed} */
-export async function download(path: string, name: string, accept: string): Promise<void> {
-  const response = await send(path, { headers: { accept } });
+/** Makes a call and gives the answer, a text, as a file; `told` hears of the bytes that have come. @throws {CallFailed} */
+export async function download(
+  path: string,
+  {
+    name,
+    accept,
+    signal,
+    told,
+  }: { name: string; accept: string; signal: AbortSignal; told: (bytes: number) => void },
+): Promise<void> {
+  const response = await send(path, { headers: { accept }, signal });
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  const reader = response.body?.getReader();
+  for (let read = await reader?.read(); read !== undefined && !read.done; read = await reader?.read()) {
+    parts.push(read.value);
+    bytes += read.value.length;
+    told(bytes);
+  }
   // Excel takes a file without this mark for one in the encoding of Windows.
-  saveAs(new Blob(['\uFEFF', await response.blob()], { type: accept }), name);
+  saveAs(new Blob(['\uFEFF', ...parts], { type: accept }), name);
 }
 
 /** Saves a file of this name. */
