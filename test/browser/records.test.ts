@@ -5,7 +5,7 @@ import { shardOf } from '../../src/invoice/shard.ts';
 import { queues } from '../../src/platform/azureNames.ts';
 import { databaseName } from '../../src/platform/cosmosContainers.ts';
 import { anInvoice } from '../support/anInvoice.ts';
-import { type DashboardStack, dashboardStack } from './support/dashboardStack.ts';
+import { type DashboardStack, dashboardStack, key } from './support/dashboardStack.ts';
 import { hasBrowser, openBrowser } from './support/openBrowser.ts';
 import { seed } from './support/seed.ts';
 import { type WatchedPage, watchedPage } from './support/watchedPage.ts';
@@ -249,6 +249,35 @@ describe.skipIf(!hasBrowser())('what was done, in the dashboard', { timeout: 90_
     release();
     const [saved] = await Promise.all([page.waitForEvent('download'), press('CSV')]);
     expect(readFileSync(await saved.path(), 'utf8')).toContain('INV-2026-0042');
+  });
+
+  test('the overview begins with amounts, and a customer has a page with what they owe', async () => {
+    await watched.view('/');
+    const amounts = page.getByRole('region', { name: 'Amounts' });
+    await amounts.getByText('Paid today').waitFor();
+    await amounts.getByRole('link', { name: /^Declined/ }).waitFor();
+    await watched.view('/invoices/INV-2026-0048');
+    await link('cus_RioVerdeCoffee').click();
+    await page.getByRole('heading', { level: 1, name: 'cus_RioVerdeCoffee' }).waitFor();
+    await page.getByText(/^They owe [\d,.]+ BRL, \d invoices?\.$/).waitFor();
+    await page.getByRole('table', { name: 'Invoices of the customer' }).getByText('INV-2026-0048').waitFor();
+    await page.getByText('pm_card_misspelt').first().waitFor();
+  });
+
+  test('a name that is given with the key is in the audit trail, as the word of who gave it', async () => {
+    await using stranger = await watchedPage(browser, dashboard, { signedOut: true });
+    await stranger.view('/invoices/INV-2026-0053');
+    await stranger.page.getByLabel('Your name').focus();
+    await stranger.page.keyboard.type('Zoë');
+    await stranger.page.getByLabel('Function key').focus();
+    await stranger.page.keyboard.type(`${key}\n`);
+    await stranger.page.getByText('function key (says: Zoë)').waitFor();
+    await stranger.page.getByRole('button', { name: 'Void…' }).click();
+    await stranger.page.getByRole('dialog').getByLabel('Reason').focus();
+    await stranger.page.keyboard.type('sent by mistake\n');
+    await stranger.page.getByRole('status').getByText('INV-2026-0053 is void.').waitFor();
+    const answer = await dashboard.ops('audit?target=INV-2026-0053');
+    expect(await answer.json()).toMatchObject({ records: [{ actor: 'function key (says: Zoë)' }] });
   });
 
   test('a fault that the app finds is shown at its field', async () => {

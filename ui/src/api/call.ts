@@ -3,7 +3,7 @@ import { type ProblemAnswer, problemAnswer } from '../../../src/ops/answers/comm
 import { tellSignedOut } from '../signedOut.ts';
 import { tellAnswered } from './away.ts';
 import { apiBase } from './base.ts';
-import { readKey } from './key.ts';
+import { readKey, readName } from './key.ts';
 
 /** A call that was refused or came to nothing. `status` is 0 if there was no answer. */
 export class CallFailed extends Error {
@@ -74,6 +74,7 @@ export function saveAs(content: Blob, name: string): void {
 
 async function send(path: string, { method = 'GET', body, text, headers, signal }: Sent): Promise<Response> {
   const key = readKey();
+  const name = readName();
   const content = text?.content ?? (body === undefined ? undefined : JSON.stringify(body));
   let response: Response;
   try {
@@ -83,6 +84,8 @@ async function send(path: string, { method = 'GET', body, text, headers, signal 
       redirect: 'manual',
       headers: {
         ...(key === undefined ? {} : { 'x-functions-key': key }),
+        // A header takes no other letters as they are.
+        ...(key === undefined || name === '' ? {} : { 'x-actor': encodeURIComponent(name) }),
         ...(content === undefined ? {} : { 'content-type': text?.type ?? 'application/json' }),
         ...headers,
       },
