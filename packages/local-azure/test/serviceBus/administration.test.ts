@@ -32,7 +32,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 test('queues: created, read, listed in pages, updated, deleted', async () => {
-  const { admin } = await open();
+  const { admin, bus } = await open();
   const created = await admin.createQueue('orders', {
     lockDuration: 'PT10S',
     requiresSession: true,
@@ -58,7 +58,11 @@ test('queues: created, read, listed in pages, updated, deleted', async () => {
   await expect(admin.createQueue('bad', { lockDuration: 'PT1H' })).rejects.toThrow(/LockDuration/);
   await expect(admin.createQueue('bad', { forwardTo: 'nowhere' })).rejects.toThrow(/no queue or topic/);
   await expect(admin.createQueue('bad', { status: 'Disabled' })).rejects.toMatchObject({ statusCode: 501 });
-  await admin.updateQueue({ ...created, maxDeliveryCount: 4 });
+  await admin.updateQueue({ ...created, maxDeliveryCount: 4, lockDuration: 'PT5M' });
+  const client = new ServiceBusClient(bus.connectionString);
+  const session = await client.acceptSession('orders', 'a');
+  expect(Number(session.sessionLockedUntilUtc) - Date.now()).toBeGreaterThan(4 * 60_000);
+  await client.close();
   expect((await admin.getQueue('orders')).maxDeliveryCount).toBe(4);
   await expect(admin.updateQueue({ ...created, requiresSession: false })).rejects.toThrow(
     /cannot be changed/,
