@@ -246,7 +246,7 @@ async function readEntity(
     .map(([key, value]) => [key, typed(value)]);
   const filters =
     before?.filters ??
-    (DefaultRuleDescription === undefined ? [] : [readRule(DefaultRuleDescription as Xml)]);
+    (DefaultRuleDescription === undefined ? undefined : [readRule(DefaultRuleDescription as Xml)]);
   const read = entityOf(kind, before?.name ?? canonical(name), Object.fromEntries(effective), filters);
   const properties = {
     ...read.properties,

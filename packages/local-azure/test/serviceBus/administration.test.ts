@@ -130,6 +130,8 @@ test('what was created takes messages at once, is counted, and is there after a 
   const first = await open(data);
   await first.admin.createTopic('t');
   await first.admin.createSubscription('t', 's');
+  await first.admin.createSubscription('t', 'none');
+  await first.admin.deleteRule('t', 'none', '$Default');
   await first.admin.createQueue('gone');
   await send(first.bus, 't');
   await send(first.bus, 'gone');
@@ -144,6 +146,9 @@ test('what was created takes messages at once, is counted, and is there after a 
   expect(await second.admin.getSubscriptionRuntimeProperties('t', 's')).toMatchObject({
     activeMessageCount: 1,
   });
+  await send(second.bus, 't');
+  const inNone = await second.admin.getSubscriptionRuntimeProperties('t', 'none');
+  expect(inNone.totalMessageCount).toBe(0);
   expect(await second.admin.queueExists('gone')).toBe(false);
   await second.admin.createQueue('gone');
   expect((await second.admin.getQueueRuntimeProperties('gone')).totalMessageCount).toBe(0);
