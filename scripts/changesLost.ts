@@ -1,6 +1,6 @@
 import type { Invoice } from '../src/invoice/invoice.ts';
 import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
-import type { JournalLine } from '../src/ops/audit.ts';
+import type { JournalLine } from '../src/ops/auditTrail.ts';
 import { type JournaledChange, journaledChanges } from './readJournal.ts';
 
 /**

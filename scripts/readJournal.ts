@@ -1,7 +1,7 @@
 // Reads the journal of what people change (docs/threat-model.md#the-journal), for those who restore the database.
 import type { ContainerClient } from '@azure/storage-blob';
 import { z } from 'zod';
-import type { JournalLine } from '../src/ops/audit.ts';
+import type { JournalLine } from '../src/ops/auditTrail.ts';
 
 const lineSchema: z.ZodType<JournalLine> = z.union([
   z.object({

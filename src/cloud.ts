@@ -25,7 +25,7 @@ import { shardsCheck } from './invoice/shard.ts';
 import { cosmosInvoiceStore } from './invoice/store/cosmosInvoiceStore.ts';
 import type { InvoiceStore } from './invoice/store/invoiceStore.ts';
 import type { OpenLocks } from './lockStores.ts';
-import type { AuditTrail, Journal } from './ops/audit.ts';
+import type { AuditTrail, Journal } from './ops/auditTrail.ts';
 import { blobJournal } from './ops/blobJournal.ts';
 import { cosmosAudit } from './ops/cosmosAudit.ts';
 import type { DeadLetterSource } from './ops/deadLetters.ts';

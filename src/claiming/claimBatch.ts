@@ -3,6 +3,7 @@ import { newWriteId } from '@payonce/jobs/documents';
 import { newOutboxMessage, type OutboxMessage } from '@payonce/jobs/outbox';
 import { activeTrace, inSpan } from '@payonce/jobs/tracing';
 import type { Lease } from '@payonce/leases';
+import { advised } from '../invoice/advice.ts';
 import type { Ending, FollowUps } from '../invoice/followUps.ts';
 import {
   type Claim,
@@ -11,7 +12,7 @@ import {
   type PaymentState,
   unknownSince,
 } from '../invoice/invoice.ts';
-import { advised, ifUnchanged } from '../invoice/invoiceChange.ts';
+import { ifUnchanged } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Writes } from '../invoice/store/invoiceStore.ts';
 import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
 import { serviceBusQueues } from '../platform/azureNames.ts';
@@ -157,15 +158,12 @@ export function planClaims(
     }
   }
   const messageId = `${batchId}-notify`;
-  const following = followUps(parked, { shard, occasion: batchId, messageId, now });
-  return { patches, counts, messages: [...following, ...orderOfPayments()] };
-
-  function orderOfPayments() {
-    if (commands.length === 0) return [];
-    const body = newPaymentBatch({ batchId, shard, runId: claimant.runId, commands });
-    const destination = serviceBusQueues.paymentCommands;
-    return [newOutboxMessage({ id: batchId, shard, destination, body }, now)];
-  }
+  const messages = followUps(parked, { shard, occasion: batchId, messageId, now });
+  if (commands.length === 0) return { patches, counts, messages };
+  const body = newPaymentBatch({ batchId, shard, runId: claimant.runId, commands });
+  const destination = serviceBusQueues.paymentCommands;
+  const order = newOutboxMessage({ id: batchId, shard, destination, body }, now);
+  return { patches, counts, messages: [...messages, order] };
 
   function park(invoice: Invoice, reason: string): Patch {
     return ifUnchanged(invoice, {

@@ -51,19 +51,14 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
 
     async *plan(group, { dryRun }) {
       await checkShards();
-      const room = createClaimRoom(
-        { openClaims: (now) => invoices.openClaims(now), pace, clock },
-        paceLimits.charges,
-        policy,
-      );
-      const due = planDue(
+      const room = createClaimRoom({ invoices, pace, clock }, paceLimits.charges, policy);
+      yield* planDue(
         { invoices, clock, room: dryRun ? unlimitedRoom(batchSize) : room },
         {
           shards: shardsOfGroup(Number(group), { shards, groups }),
           pageSize: batchSize * batchesPerPage,
         },
       );
-      yield* due;
     },
 
     async process(work, run) {
@@ -100,7 +95,16 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
   async function claimPiece({ shard, invoices: read }: Claim, run: GroupRun): Promise<Processed> {
     await pause.look();
     const { key, fence } = run.lease;
-    const lease = { key, fence, assertHeld: () => assertMayClaim(run) };
+    const lease = {
+      key,
+      fence,
+      // Asked before each try: a slow store may have let more time pass since the look than a pause leaves.
+      assertHeld() {
+        run.lease.assertHeld();
+        if (pause.gate() !== 'open')
+          throw new MaybePaused('payments are paused, or it is not known whether they are');
+      },
+    };
     const claimed = await claimBatch({ ...parts, ...policy }, shard, read, { ...run, lease });
     const { counts, unsent } = claimed;
     countOutcomes({ ...counts });
@@ -108,13 +112,6 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
     if (unsent === undefined) return { counts: { ...counts } };
     // Claims made while no message gets through would only go stale: they are better left to the next run.
     return { counts: { ...counts }, stop: `payment commands cannot be sent: ${unsent}` };
-  }
-
-  /** Asked before each try: a slow store may have let more time pass since the look than a pause leaves. */
-  function assertMayClaim({ lease }: GroupRun): void {
-    lease.assertHeld();
-    if (pause.gate() !== 'open')
-      throw new MaybePaused('payments are paused, or it is not known whether they are');
   }
 
   function countOutcomes(counts: RunCounts): void {
@@ -170,7 +167,8 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
     waited = false;
     readers.clear();
     for (;;) {
-      for (const shard of policy.shards.filter(takesPart)) {
+      for (const shard of policy.shards) {
+        if (clock.monotonic() < (failed.get(shard) ?? 0)) continue;
         const reader = readers.get(shard) ?? createReader(parts, policy, shard);
         readers.set(shard, reader);
         const error = await reader.refill();
@@ -192,10 +190,6 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
       yield { kind: 'claim', shard, invoices: taken, leaveOut: () => leaveOut(shard) };
     }
   } while (waited);
-
-  function takesPart(shard: string): boolean {
-    return clock.monotonic() >= (failed.get(shard) ?? Number.NEGATIVE_INFINITY);
-  }
 
   function leaveOut(shard: string): void {
     failed.set(shard, clock.monotonic() + leftOutMs);
@@ -269,15 +263,12 @@ const commandBytes = 480;
 export function batchLength(page: readonly Invoice[], most: number): number {
   let bytes = 0;
   for (const [index, invoice] of page.slice(0, most).entries()) {
-    bytes += commandBytes + textBytes(invoice);
+    const { id, customerId, paymentMethod, description } = invoice;
+    // As JSON, in which a quote or a line feed counts twice.
+    bytes += commandBytes + Buffer.byteLength(JSON.stringify([id, customerId, paymentMethod, description]));
     if (index > 0 && bytes > maxBytes) return index;
   }
   return Math.min(page.length, most);
-}
-
-/** Size as JSON, in which a quote or a line feed counts twice. */
-function textBytes({ id, customerId, paymentMethod, description }: Invoice): number {
-  return Buffer.byteLength(JSON.stringify([id, customerId, paymentMethod, description]));
 }
 
 /** Bound of the work claimed ahead of the calls: as many invoices as the fleet makes calls for in this time (ms). */
@@ -335,16 +326,7 @@ export interface ClaimRoom {
  * fill it, since what one leaves is there for the others a second later.
  */
 export function createClaimRoom(
-  {
-    openClaims,
-    pace,
-    clock,
-  }: {
-    /** Counts the claims that are not stale at `now` (ISO 8601, UTC), over all groups. */
-    openClaims: (now: string) => Promise<number>;
-    pace: PaceStore;
-    clock: Clock;
-  },
+  { invoices, pace, clock }: { invoices: Pick<InvoiceStore, 'openClaims'>; pace: PaceStore; clock: Clock },
   limit: string,
   policy: RoomPolicy,
 ): ClaimRoom {
@@ -373,7 +355,7 @@ export function createClaimRoom(
     const [open, schedule] = await Promise.all([
       // One shard that is away must not end the work in the others. Until it can be counted again, what this group has claimed
       // since counts as open.
-      openClaims(new Date(clock.now()).toISOString()).catch(() => known.open),
+      invoices.openClaims(new Date(clock.now()).toISOString()).catch(() => known.open),
       // Without the schedule the pace is taken to be the ceiling.
       pace.read(limit).catch(() => undefined),
     ]);

@@ -21,6 +21,7 @@ const code = {
   openBrace: 123,
   closeBrace: 125,
 } as const;
+const space: readonly unknown[] = [32, code.lineFeed, 13, 9];
 
 /**
  * Reads invoices from a JSON array, one per element, which is split by nothing but brackets, strings and commas. The first
@@ -138,12 +139,8 @@ const positionInRow = /(?: in JSON)? at position (\d+).*$/s;
 /** The first place from here on that is no white space of JSON; the length of the body if there is none. */
 function* afterSpace(body: Buffer, from: number): Generator<undefined, number> {
   let at = from;
-  for (; at < body.length && isSpace(body[at]); at++) if (at % sliceBytes === 0) yield undefined;
+  for (; space.includes(body[at]); at++) if (at % sliceBytes === 0) yield undefined;
   return at;
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 32 || byte === code.lineFeed || byte === 13 || byte === 9;
 }
 
 function shownByte(body: Buffer, at: number): string {

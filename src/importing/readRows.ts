@@ -56,7 +56,8 @@ export async function* readRows(
   let rows: Row[] = [];
   await turns.next();
   let began = performance.now();
-  for (const row of reader(withoutByteOrderMark(body), limits)) {
+  const hasByteOrderMark = body.toString('latin1', 0, 3) === '\xef\xbb\xbf';
+  for (const row of reader(hasByteOrderMark ? body.subarray(3) : body, limits)) {
     if (row?.kind === 'stop' || (row !== undefined && index >= limits.rows)) {
       yield rows;
       return row.kind === 'stop' ? row.problem : tooManyRows(limits);
@@ -71,10 +72,6 @@ export async function* readRows(
   }
   yield rows;
   return undefined;
-}
-
-function withoutByteOrderMark(body: Buffer): Buffer {
-  return body.toString('latin1', 0, 3) === '\xef\xbb\xbf' ? body.subarray(3) : body;
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -1,7 +1,7 @@
 import type { AppendBlobClient, ContainerClient } from '@azure/storage-blob';
 import type { Instance } from '@payonce/jobs/instance';
 import { inTime } from '../platform/blobRequests.ts';
-import type { Journal } from './audit.ts';
+import type { Journal } from './auditTrail.ts';
 
 /**
  * The journal as append blobs of lines of JSON: one for each instance and ten minutes (UTC). An append blob takes 50,000 blocks

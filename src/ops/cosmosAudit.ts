@@ -4,7 +4,7 @@ import { formatVersion, type OnUnreadable, readableDocuments } from '@payonce/jo
 import { fromCosmos, type ListByTime, pageByTime } from '@payonce/jobs/documents/cosmos';
 import type { Clock } from '@payonce/leases/clock';
 import { auditRecord } from './answers/reportAnswers.ts';
-import type { AuditTrail } from './audit.ts';
+import type { AuditTrail } from './auditTrail.ts';
 
 /** The audit trail in the Cosmos container `audit`, partitioned by day. */
 export function cosmosAudit(container: Container, clock: Clock, onUnreadable?: OnUnreadable): AuditTrail {

@@ -9,7 +9,7 @@ import type { InvoiceArchive } from '../archive/restoreInvoice.ts';
 import type { ImportRecords } from '../importing/importRecords.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { RecordedAccount } from '../paying/accountCheck.ts';
-import type { AuditTrail, Journal } from './audit.ts';
+import type { AuditTrail, Journal } from './auditTrail.ts';
 import type { Caller } from './caller.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
 import type { HealthCheck } from './health.ts';

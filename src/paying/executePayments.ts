@@ -7,7 +7,7 @@ import { metric } from '../platform/appMetrics.ts';
 import { keepMessageLock, type LockRenewal } from './messageLock.ts';
 import { type BatchResult, createPayBatch, type PayingParts } from './payBatch.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
-import { BatchRefused, datedByMessage, type PaymentBatch, parseBatch } from './paymentBatch.ts';
+import { BatchRefused, datedByMessage, parseBatch } from './paymentBatch.ts';
 
 /** Metadata of the trigger about a delivery. */
 export const deliverySchema = z.object({
@@ -77,9 +77,11 @@ export function createExecutePayments(
     const serviceTime = () => Math.max(sentAt ?? 0, lock?.serviceTime() ?? 0);
     try {
       const batch = datedByMessage(parseBatch(message), sentAt);
+      const { batchId, runId, shard, commands } = batch;
+      const ofBatch = { 'batch.id': batchId, 'run.id': runId, shard, 'batch.size': commands.length };
       return await inSpan(
         'pay batch',
-        { attributes: { ...attributesOf(batch), deliveryCount }, parent: traceparent },
+        { attributes: { ...ofBatch, deliveryCount }, parent: traceparent },
         async () => {
           await lock?.asked();
           return payBatch(batch, mayCall, serviceTime);
@@ -105,8 +107,4 @@ export function createExecutePayments(
       return { refused: error.message };
     }
   };
-}
-
-function attributesOf({ batchId, runId, shard, commands }: PaymentBatch) {
-  return { 'batch.id': batchId, 'run.id': runId, shard, 'batch.size': commands.length };
 }

@@ -1,14 +1,9 @@
 import { formatVersion } from '@payonce/jobs/documents';
 import { exponentialBackoff } from '@payonce/leases/backoff';
+import { advised } from '../invoice/advice.ts';
 import type { Ending, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
 import { known, maxAttempts, nextKey, type PaymentState, unknownSince } from '../invoice/invoice.ts';
-import {
-  advised,
-  type InvoiceChange,
-  ifClaimedBy,
-  type Starting,
-  startedAs,
-} from '../invoice/invoiceChange.ts';
+import { type InvoiceChange, ifClaimedBy, type Starting, startedAs } from '../invoice/invoiceChange.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';

@@ -39,7 +39,7 @@ test('a backlog of a quarter of an hour is claimed once, and never more than is 
     };
     const timed = { claimStaleMs, callWindowMs: 0.7 * claimStaleMs };
     const policy = { groups: groups.length, batchSize: 50, ...timed, ceiling: perSecond };
-    const room = createClaimRoom({ openClaims, pace, clock }, 'charges', policy);
+    const room = createClaimRoom({ invoices: { openClaims }, pace, clock }, 'charges', policy);
     const plan = planDue({ invoices, clock, room }, { shards: [group], pageSize: 200 });
     for await (const piece of plan) {
       if (piece instanceof Idle) await clock.sleep(piece.ms);

@@ -1,9 +1,5 @@
-import {
-  type Effects,
-  effectName,
-  type RecordedEffect,
-  type WorkItem,
-} from '../../packages/jobs/src/workItems/workItem.ts';
+import type { Effects, RecordedEffect } from '../../packages/jobs/src/workItems/effects.ts';
+import { effectName, type WorkItem } from '../../packages/jobs/src/workItems/workItem.ts';
 
 export interface MemoryEffects extends Effects {
   /** Every recorded effect, those of messages too. */

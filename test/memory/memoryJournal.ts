@@ -1,4 +1,4 @@
-import type { Journal, JournalLine } from '../../src/ops/audit.ts';
+import type { Journal, JournalLine } from '../../src/ops/auditTrail.ts';
 
 /** A journal in memory; while it is `away`, it takes no line. */
 export function memoryJournal() {

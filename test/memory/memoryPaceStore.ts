@@ -1,4 +1,5 @@
-import type { PaceStore, Schedule } from '../../packages/jobs/src/rate/schedule.ts';
+import type { PaceStore } from '../../packages/jobs/src/rate/paceStore.ts';
+import type { Schedule } from '../../packages/jobs/src/rate/schedule.ts';
 import { copyOf } from './memoryDocuments.ts';
 
 export interface MemoryPaceStore extends PaceStore {

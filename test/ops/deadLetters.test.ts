@@ -6,7 +6,7 @@ import { cosmosPoisonStore } from '../../packages/jobs/src/workItems/cosmosPoiso
 import { poisonItems } from '../../packages/jobs/src/workItems/poison.ts';
 import { defineStage } from '../../packages/jobs/src/workItems/workItem.ts';
 import { systemClock } from '../../packages/leases/src/clock.ts';
-import type { AuditTrail } from '../../src/ops/audit.ts';
+import type { AuditTrail } from '../../src/ops/auditTrail.ts';
 import { type DeadLetterSource, poisonSource } from '../../src/ops/deadLetters.ts';
 import { serviceBusDeadLetters } from '../../src/ops/serviceBusDeadLetters.ts';
 import { memoryJournal } from '../memory/memoryJournal.ts';

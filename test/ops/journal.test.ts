@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { expect, inject, test } from 'vitest';
 import { journaledActions, journaledChanges, journalLines } from '../../scripts/readJournal.ts';
-import type { JournalLine } from '../../src/ops/audit.ts';
+import type { JournalLine } from '../../src/ops/auditTrail.ts';
 import { blobJournal } from '../../src/ops/blobJournal.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 

@@ -57,7 +57,7 @@ async function room(changes: Partial<RoomPolicy> = {}, open: { count: number | u
     clock,
     open,
     asked,
-    room: createClaimRoom({ openClaims, pace, clock }, 'charges', { ...policy, ...changes }),
+    room: createClaimRoom({ invoices: { openClaims }, pace, clock }, 'charges', { ...policy, ...changes }),
   };
 }
 

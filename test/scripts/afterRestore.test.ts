@@ -6,7 +6,7 @@ import { startPayments } from '../../local/stripe/index.ts';
 import { changesLost } from '../../scripts/changesLost.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
-import type { JournalLine } from '../../src/ops/audit.ts';
+import type { JournalLine } from '../../src/ops/auditTrail.ts';
 import { blobJournal } from '../../src/ops/blobJournal.ts';
 import { blobContainers } from '../../src/platform/azureNames.ts';
 import { stripeClient } from '../../src/stripe/stripeClient.ts';

@@ -36,20 +36,14 @@ import { afterRenewal, type RenewalOutcome, startTenure, timeOver } from './timi
 
 type State = 'held' | 'lost' | 'releasing' | 'released';
 
-/** Options of one lease. */
-interface HoldChoice {
-  /** Called once, when the lease is released or lost. */
-  ended?: (lease: HeldLease) => void;
-}
-
 /**
  * Takes charge of a lease that the store has granted: renews it until it is released or lost. It is lost already if the store
- * says so.
+ * says so. `ended` is called once, when it is released or lost.
  */
 export function holdLease(
   acquired: Acquired,
   setting: LeaseSetting,
-  { ended = () => {} }: HoldChoice = {},
+  ended: (lease: HeldLease) => void = () => {},
 ): HeldLease {
   const { key, owner, leaseId, fence } = acquired;
   const { store, clock, telemetry, timing } = setting;

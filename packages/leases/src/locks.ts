@@ -298,7 +298,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
         held.delete(lease);
         ifIdle();
       };
-      const lease = holdLease(acquired, setting, { ended });
+      const lease = holdLease(acquired, setting, ended);
       if (lease.lost === undefined) held.add(lease);
       telemetry.count(partMetric.leaseAcquired, { job: owner.job });
       telemetry.record(partMetric.leaseFence, lease.fence, { job: owner.job });

@@ -301,34 +301,19 @@ function patchesOf(id: string, increments: readonly (readonly [string, number])[
   return patches;
 }
 
-/** Changes the counters in the transaction that changes the invoices, so that neither is ever there without the other. */
-export interface CounterKeeper {
-  /**
-   * The operations of a transaction that patches these invoices: the patches, and those of the counters. `before` has the
-   * invoices as they were read, or as the conditions of the patches say they are.
-   */
-  patching(shard: string, patches: readonly Patch[], before: readonly Countable[]): Operation[];
-  /** The same of one that creates these invoices. */
-  creating<T extends Countable>(shard: string, invoices: readonly T[]): Operation[];
-  /**
-   * Prepares the next try of a refused transaction: creates a document of the counters that is missing, or reads the horizon
-   * anew.
-   */
-  refused(shard: string, operations: readonly Operation[], codes: readonly number[]): Promise<void>;
-}
+export type CounterKeeper = ReturnType<typeof counterKeeper>;
 
-export function counterKeeper({
-  documents,
-  clock,
-}: {
-  documents: DocumentStore;
-  clock: Clock;
-}): CounterKeeper {
+/** Changes the counters in the transaction that changes the invoices, so that neither is ever there without the other. */
+export function counterKeeper({ documents, clock }: { documents: DocumentStore; clock: Clock }) {
   /** Horizon of each shard where the one of the clock was refused. May be old: it is a condition of each write. */
   const horizons = new Map<string, string>();
 
   return {
-    patching(shard, patches, before) {
+    /**
+     * The operations of a transaction that patches these invoices: the patches, and what moves the figures. `before` has the
+     * invoices as they were read, or as the conditions of the patches say they are.
+     */
+    patching(shard: string, patches: readonly Patch[], before: readonly Countable[]): Operation[] {
       const byId = new Map(before.map((invoice) => [invoice.id, invoice]));
       const changes = patches.flatMap((patch) => {
         const invoice = byId.get(patch.id);
@@ -337,13 +322,18 @@ export function counterKeeper({
       return [...patches, ...moving(shard, changes)];
     },
 
-    creating(shard, invoices) {
+    /** The same of one that creates these invoices. */
+    creating(shard: string, invoices: readonly Countable[]): Operation[] {
       const creates = invoices.map((document) => ({ kind: 'create' as const, document }));
       const changes = invoices.map((after) => ({ after }));
       return [...creates, ...moving(shard, changes)];
     },
 
-    async refused(shard, operations, codes) {
+    /**
+     * Prepares the next try of a refused transaction: creates a document of the counters that is missing, or reads the horizon
+     * anew.
+     */
+    async refused(shard: string, operations: readonly Operation[], codes: readonly number[]): Promise<void> {
       const at = codes.findIndex(
         (code) => code === refusedBecause.missing || code === refusedBecause.changed,
       );

@@ -7,7 +7,7 @@ import type { RunRecord } from '../../../packages/jobs/src/runs/runRecord.ts';
 import type { RunStore } from '../../../packages/jobs/src/runs/runStore.ts';
 import type { PoisonItem, PoisonStore } from '../../../packages/jobs/src/workItems/poison.ts';
 import type { EventCursor } from '../../../src/after/readEventList.ts';
-import type { AuditEntry, AuditTrail } from '../../../src/ops/audit.ts';
+import type { AuditEntry, AuditTrail } from '../../../src/ops/auditTrail.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';
 
 export interface MemoryRuns extends RunStore {

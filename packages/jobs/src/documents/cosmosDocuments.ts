@@ -31,16 +31,15 @@ export function cosmosDocuments(container: Container): DocumentStore {
 
 /**
  * Runs one transaction in the terms of Cosmos. The only caller of `items.batch`, which resolves even if the batch fails:
- * every result code is checked here. An aborted one is uncertain. @throws {StoreAway} the store refuses the app as such
+ * every result code is checked here. @throws {StoreAway} the store refuses the app as such
  */
 export async function runBatch(
   container: Container,
   partition: string,
   operations: OperationInput[],
-  abortSignal?: AbortSignal,
 ): Promise<Transacted> {
   try {
-    const options = { contentResponseOnWriteEnabled: false, ...(abortSignal && { abortSignal }) };
+    const options = { contentResponseOnWriteEnabled: false };
     const { result } = await container.items.batch(operations, partition, options);
     const codes = (result ?? []).map(({ statusCode }) => statusCode);
     if (codes.length === operations.length && codes.every((code) => code < 300)) return { kind: 'committed' };
@@ -178,25 +177,19 @@ export async function createUnlessThere(container: Container, document: { id: st
   }
 }
 
-/** The body of a patch request: what to change, and on what condition. */
-export function patchBody(patch: Patch): { condition?: string; operations: PatchOperation[] } {
-  const { where = [] } = patch;
-  return {
-    ...(where.length === 0 ? {} : { condition: conditionOf(where) }),
-    operations: patchOperations(patch),
-  };
-}
-
-/** At most ten of them (https://learn.microsoft.com/azure/cosmos-db/partial-document-update-faq). */
-function patchOperations({ set = {}, remove = [], increment = {}, append }: Patch): PatchOperation[] {
-  return [
+/** The body of a patch request: at most ten operations (https://learn.microsoft.com/azure/cosmos-db/partial-document-update-faq). */
+export function patchBody({ where = [], set = {}, remove = [], increment = {}, append }: Patch): {
+  condition?: string;
+  operations: PatchOperation[];
+} {
+  const operations: PatchOperation[] = [
     ...Object.entries(set).map(([path, value]) => ({ op: 'set' as const, path: pathOf(path), value })),
     ...remove.map((path) => ({ op: 'remove' as const, path: pathOf(path) })),
     ...Object.entries(increment).map(([path, value]) => ({ op: 'incr' as const, path: pathOf(path), value })),
-    ...(append === undefined
-      ? []
-      : [{ op: 'add' as const, path: `${pathOf(append.path)}/-`, value: append.value }]),
   ];
+  if (append !== undefined)
+    operations.push({ op: 'add', path: `${pathOf(append.path)}/-`, value: append.value });
+  return where.length === 0 ? { operations } : { operations, condition: conditionOf(where) };
 }
 
 /** Conditions take no parameters, so values are written as JSON literals, which end no string early. */

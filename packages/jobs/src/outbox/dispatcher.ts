@@ -188,7 +188,7 @@ export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {
 }
 
 /** Dispatches a message in a span of the trace in which it was created, however much later and in whatever process. */
-export function inDispatchSpan(
+function inDispatchSpan(
   { id, destination, attempts, traceparent: parent }: OutboxMessage,
   dispatch: () => Promise<DispatchDecision>,
 ): Promise<DispatchDecision> {

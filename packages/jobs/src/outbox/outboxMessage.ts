@@ -221,7 +221,8 @@ export async function markDispatched(
  * of it would refuse each other, so one is left out; if one of the two was sent, that one counts.
  */
 function oneOfEach(dispatched: readonly Dispatched[]): Dispatched[] {
-  const isSent = ({ decision }: Dispatched) => decision.kind === 'dispatched';
-  const others = dispatched.filter((one) => !isSent(one));
-  return [...new Map([...others, ...dispatched.filter(isSent)].map((one) => [one.message.id, one])).values()];
+  const { sent = [], other = [] } = Object.groupBy(dispatched, ({ decision }) =>
+    decision.kind === 'dispatched' ? 'sent' : 'other',
+  );
+  return [...new Map([...other, ...sent].map((one) => [one.message.id, one])).values()];
 }

@@ -1,9 +1,4 @@
-import {
-  isServiceBusError,
-  type ServiceBusMessage,
-  type ServiceBusMessageBatch,
-  type ServiceBusSender,
-} from '@azure/service-bus';
+import { isServiceBusError, type ServiceBusMessage, type ServiceBusSender } from '@azure/service-bus';
 import { errorText } from '@payonce/leases/error-text';
 import { traceProperties } from '../tracing.ts';
 import type { SendMessages } from './dispatcher.ts';
@@ -45,7 +40,9 @@ export function serviceBusDestination(
           waiting = waiting.slice(1);
           continue;
         }
-        const outcome = await sendBatch(batch);
+        const outcome = await sender
+          .sendMessages(batch, bound())
+          .then((): SendResult => ({ kind: 'sent' }), resultOf);
         if (outcome.kind === 'refused' && fits.length > 1) {
           // Which of them it is that the broker rejects shows only if each goes alone.
           alone = true;
@@ -66,15 +63,6 @@ export function serviceBusDestination(
       waiting = [];
     }
   };
-
-  async function sendBatch(batch: ServiceBusMessageBatch): Promise<SendResult> {
-    try {
-      await sender.sendMessages(batch, bound());
-      return { kind: 'sent' };
-    } catch (error) {
-      return resultOf(error);
-    }
-  }
 }
 
 function serviceBusMessage({ id, body, traceparent }: OutboxMessage): ServiceBusMessage {

@@ -8,5 +8,6 @@ export {
   pausedWithinMs,
   watchPause,
 } from './pause.ts';
-export type { PaceStore, Schedule } from './schedule.ts';
+export type { Schedule } from './schedule.ts';
+export type { PaceStore } from './paceStore.ts';
 export type { Place, Turn } from './turns.ts';

@@ -2,13 +2,12 @@ import { errorText } from '@payonce/leases/error-text';
 import { partMetric } from '@payonce/leases/telemetry';
 import { StoreAway } from '../documents/documentStore.ts';
 import type { Instance } from '../instance.ts';
+import type { PaceStore, ScheduleChange } from './paceStore.ts';
 import type { Gate, PauseWatch } from './pause.ts';
 import {
   endOfWindow,
   newSchedule,
-  type PaceStore,
   type Schedule,
-  type ScheduleChange,
   type SharedClock,
   type Slot,
   sharedClock,
@@ -174,15 +173,6 @@ const shareWhenSilent = 0.9;
 /** Weight of the newest request in the usual time of one. */
 const newestWeight = 0.2;
 
-interface Supply {
-  /** Reserves slots if those at hand do not last. */
-  reserveMore(): void;
-  /** Reports a call that has ended, with the next reservation. */
-  report(end: CallEnd): void;
-  /** Calls per second that all instances together may make now. */
-  pace(): number;
-}
-
 function createSupply(
   {
     store,
@@ -200,7 +190,7 @@ function createSupply(
   { limit, ceiling }: PacerPolicy,
   /** Called when there are new slots. */
   onSlots: () => void,
-): Supply {
+) {
   const { clock, telemetry } = instance;
   let schedule: Schedule | undefined;
   let report = emptyReport(0);
@@ -211,8 +201,10 @@ function createSupply(
   let lastShare = 0;
 
   return {
-    reserveMore() {
-      if (!needsSlots()) return;
+    /** Reserves slots if those at hand do not last. */
+    reserveMore(): void {
+      const { lastSlot = Number.NEGATIVE_INFINITY } = turns;
+      if (wanted() <= 0 || lastSlot >= shared.now() + aheadMs + 2 * storeMs) return;
       const sinceMs = clock.monotonic() - reservedAt;
       if (reserving) {
         if (sinceMs >= Math.max(silentMs, 3 * storeMs)) goOnAlone(`no answer within ${silentMs} ms`);
@@ -221,7 +213,8 @@ function createSupply(
       if (sinceMs < reserveEveryMs) return;
       void reserveOnce();
     },
-    report(end) {
+    /** Reports a call that has ended, with the next reservation. */
+    report(end: CallEnd): void {
       if (end.kind === 'refused' && end.holdUntil > 0) turns.dropBefore(end.holdUntil);
       const refused = end.kind === 'refused' ? { refused: 1, holdUntil: end.holdUntil } : {};
       report = sumOf(report, { ...emptyReport(end.epoch), answered: 1, ...refused });
@@ -229,6 +222,7 @@ function createSupply(
     pace,
   };
 
+  /** Calls per second that all instances together may make now. */
   function pace(): number {
     return Math.min(schedule?.pace ?? ceiling, ceiling);
   }
@@ -236,11 +230,6 @@ function createSupply(
   /** Calls that wait or will soon, and have no slot. */
   function wanted(): number {
     return turns.waiting + work.open - turns.slots;
-  }
-
-  function needsSlots(): boolean {
-    const { lastSlot = Number.NEGATIVE_INFINITY } = turns;
-    return wanted() > 0 && lastSlot < shared.now() + aheadMs + 2 * storeMs;
   }
 
   async function reserveOnce(): Promise<void> {

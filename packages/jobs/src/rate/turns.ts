@@ -199,19 +199,7 @@ const weights = { latency: 0.01, rate: 0.3 };
 const forgottenMs = 5_000;
 
 /** The calls of one process: how many are in flight, how many begin in a second, and how long they usually take. */
-interface Flow {
-  /**
-   * True if one more call may begin at this pace (calls per second). The bound keeps calls from piling up at a provider
-   * that slows down.
-   */
-  hasRoom(pace: number): boolean;
-  /** A call begins. The result is called when it ends; `answered` if its time says something about the provider. */
-  begin(): (answered: boolean) => void;
-  /** Calls per second lately; undefined if there were none, or none for long enough. */
-  rate(): number | undefined;
-}
-
-function createFlow(clock: Clock): Flow {
+function createFlow(clock: Clock) {
   let inFlight = 0;
   let usualMs: number | undefined;
   let rate: number | undefined;
@@ -219,29 +207,33 @@ function createFlow(clock: Clock): Flow {
   let lastCall = clock.monotonic();
 
   return {
-    hasRoom: (pace) => inFlight < mostInFlight(pace),
+    /**
+     * True if one more call may begin at this pace (calls per second). The bound keeps calls from piling up at a provider
+     * that slows down.
+     */
+    hasRoom(pace: number): boolean {
+      if (usualMs === undefined) return true;
+      return inFlight < Math.max(fewestInFlight, (inFlightFactor * pace * usualMs) / 1000);
+    },
+    /** A call begins. The result is called when it ends; `answered` if its time says something about the provider. */
     begin() {
       const began = clock.monotonic();
       measure(began);
       lastCall = began;
       second.calls++;
       inFlight++;
-      return (answered) => {
+      return (answered: boolean) => {
         inFlight--;
         const ms = clock.monotonic() - began;
         if (answered) usualMs = usualMs === undefined ? ms : mix(usualMs, ms, weights.latency);
       };
     },
-    rate() {
+    /** Calls per second lately; undefined if there were none, or none for long enough. */
+    rate(): number | undefined {
       measure(clock.monotonic());
       return rate;
     },
   };
-
-  function mostInFlight(pace: number): number {
-    if (usualMs === undefined) return Number.POSITIVE_INFINITY;
-    return Math.max(fewestInFlight, (inFlightFactor * pace * usualMs) / 1000);
-  }
 
   function measure(now: number): void {
     if (now - lastCall > forgottenMs) {

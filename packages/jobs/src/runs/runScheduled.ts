@@ -63,7 +63,14 @@ async function runTick(
   const started = clock.monotonic();
   let created: Promise<boolean> | undefined;
   const outcomes = await Promise.all(
-    job.groups.map(async (group) => [group, await recordOf(group)] as const),
+    job.groups.map(async (group): Promise<[string, GroupRecord]> => {
+      try {
+        return [group, await take(group)];
+      } catch (error) {
+        // If a group's lease cannot be had, the other groups go on.
+        return [group, { status: 'failed', counts: {}, reason: errorText(error) }];
+      }
+    }),
   );
   const groups = Object.fromEntries(outcomes);
   const { status: came, reason } = statusOfGroups(Object.values(groups));
@@ -86,15 +93,6 @@ async function runTick(
   telemetry.record(partMetric.runMs, clock.monotonic() - started, { job: job.name });
   if (status === 'failed') throw new RunFailed(`run ${runId} of ${job.name} failed: ${reason}`);
   return { runId, groups };
-
-  /** If the group's lease cannot be had, the other groups go on. */
-  async function recordOf(group: string): Promise<GroupRecord> {
-    try {
-      return await take(group);
-    } catch (error) {
-      return { status: 'failed', counts: {}, reason: errorText(error) };
-    }
-  }
 
   async function take(group: string): Promise<GroupRecord> {
     const owner = { instance: name, job: job.name, runId };

@@ -1,7 +1,8 @@
 import type { Container } from '@azure/cosmos';
 import { cosmosStatus, createUnlessThere, fromCosmos } from '../documents/cosmosDocuments.ts';
 import { formatVersion } from '../documents/storedDocuments.ts';
-import { type Effects, effectName } from './workItem.ts';
+import type { Effects } from './effects.ts';
+import { effectName } from './workItem.ts';
 
 export { cosmosPoisonStore } from './cosmosPoisonStore.ts';
 

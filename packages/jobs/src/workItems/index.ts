@@ -7,14 +7,12 @@ export { isPoisonId, type PoisonItem, type PoisonItems, type PoisonStore, poison
 export { createProcessWorkItem, type WorkItemOutcome, type WorkItemParts } from './processWorkItem.ts';
 export { sendOnce } from './sendOnce.ts';
 export {
-  type Done,
   defineStage,
   type Effect,
-  type Effects,
-  type RecordedEffect,
   type Stage,
   type StageContext,
   type WorkItem,
   WorkItemRefused,
   workItemMessages,
 } from './workItem.ts';
+export { type Done, type Effects, type RecordedEffect } from './effects.ts';

@@ -15,13 +15,11 @@ import { type Lease, noLease } from '@payonce/leases';
 import { partMetric } from '@payonce/leases/telemetry';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Instance } from '../instance.ts';
+import type { Done, Effects, RecordedEffect } from './effects.ts';
 import { countRetried, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
 import {
-  type Done,
-  type Effects,
   inItemSpan,
   type ReadWorkItem,
-  type RecordedEffect,
   readWorkItem,
   type Stage,
   traceparentOf,

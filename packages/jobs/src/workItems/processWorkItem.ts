@@ -2,17 +2,16 @@ import { type Lease, type Locks, noLease, workItemLockKey } from '@payonce/lease
 import { systemClock } from '@payonce/leases/clock';
 import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
 import type { InstanceOptions } from '../instance.ts';
+import type { Effects, RecordedEffect } from './effects.ts';
 import { countRetried, nextTry, type SendAgain } from './nextTry.ts';
 import type { PoisonItems } from './poison.ts';
 import { createProcessSeveral } from './processSeveral.ts';
 import { sendOnce } from './sendOnce.ts';
 import {
-  type Effects,
   inItemSpan,
   inMessageSpan,
   itemsOf,
   type ReadWorkItem,
-  type RecordedEffect,
   readWorkItem,
   type Stage,
 } from './workItem.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { memoryPaceStore } from '../../../../test/memory/memoryPaceStore.ts';
 import { type PayonceCosmos, payonceCosmos } from '../../../../test/support/payonceCosmos.ts';
 import { cosmosPaceStore } from '../../src/rate/cosmosPaceStore.ts';
-import type { PaceStore } from '../../src/rate/schedule.ts';
+import type { PaceStore } from '../../src/rate/paceStore.ts';
 import { paceStoreContract } from './paceStoreContract.ts';
 
 let cosmos: PayonceCosmos;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { newSchedule, type PaceStore } from '../../src/rate/schedule.ts';
+import type { PaceStore } from '../../src/rate/paceStore.ts';
+import { newSchedule } from '../../src/rate/schedule.ts';
 
 /** Tests the behaviour of a store of schedules. `open` gives an empty one. */
 export function paceStoreContract(open: () => Promise<PaceStore>): void {

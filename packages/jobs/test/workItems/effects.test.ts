@@ -4,7 +4,7 @@ import { type PayonceCosmos, payonceCosmos } from '../../../../test/support/payo
 import { StoreAway } from '../../src/documents/documentStore.ts';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { cosmosEffects } from '../../src/workItems/cosmosWorkItems.ts';
-import type { Effects } from '../../src/workItems/workItem.ts';
+import type { Effects } from '../../src/workItems/effects.ts';
 
 let cosmos: PayonceCosmos;
 beforeAll(async () => {

@@ -8,9 +8,10 @@ import { createLocks } from '../../../leases/src/index.ts';
 import { noTelemetry } from '../../../leases/src/telemetry.ts';
 import { memoryLockStore } from '../../../leases/src/testing/memoryLockStore.ts';
 import { StoreAway } from '../../src/documents/documentStore.ts';
+import type { Effects } from '../../src/workItems/effects.ts';
 import { RetryLater } from '../../src/workItems/nextTry.ts';
 import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
-import { defineStage, type Effects, itemsOf, workItemMessages } from '../../src/workItems/workItem.ts';
+import { defineStage, itemsOf, workItemMessages } from '../../src/workItems/workItem.ts';
 
 /** A work item: the outcomes of its tries, one after the other; then it succeeds, unless it is hopeless. */
 const anItem = fc.record({
