@@ -13,7 +13,7 @@ import { ensureDashboard } from '../scripts/buildDashboard.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
 import { openBrowser } from '../test/browser/support/openBrowser.ts';
 import { watchedPage } from '../test/browser/support/watchedPage.ts';
-import { storeMany } from '../test/invoice/figures/manyInvoices.ts';
+import { storeMany } from '../test/invoice/counters/manyInvoices.ts';
 import { startLocalApp } from './localApp.ts';
 
 const times = 5;

@@ -7,7 +7,7 @@ await runNamed(
     pace: () => import('./pace/main.ts'),
     'due-at-once': () => import('./pace/dueAtOnce.ts'),
     receipts: () => import('./followUps.ts'),
-    figures: () => import('./figures.ts'),
+    lists: () => import('./lists.ts'),
     pages: () => import('./pages.ts'),
     report: () => import('./report/main.ts'),
     retention: () => import('./retention.ts'),

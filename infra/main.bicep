@@ -44,13 +44,13 @@ param privateNetworking bool = false
 @description('With privateNetworking: address space of the network, at least a /23.')
 param networkAddressSpace string = '10.80.0.0/16'
 
-@description('With privateNetworking: id of a subnet of yours for the app, delegated to Microsoft.App/environments. Together with endpointSubnetId. Empty: the deployment creates a network.')
+@description('With privateNetworking: id of a subnet of yours for the app: at least a /27, delegated to Microsoft.App/environments, used by nothing else, and able to reach api.stripe.com, and the other subnet on ports 443 and 5671. Together with endpointSubnetId. Empty: the deployment creates a network.')
 param appSubnetId string = ''
 
 @description('With privateNetworking: id of a subnet of yours for the private endpoints. Together with appSubnetId.')
 param endpointSubnetId string = ''
 
-@description('With privateNetworking: id of the resource group that has the privatelink zones. "none": a policy registers the endpoints. Empty: the deployment creates the zones.')
+@description('With privateNetworking: id of the resource group that has your privatelink zones (/subscriptions/…/resourceGroups/…). "none": a policy registers the endpoints. Empty: the deployment creates the zones.')
 param privateDnsZones string = ''
 
 @description('With privateNetworking, in a network of the deployment: what leaves it has one fixed address, the output EGRESS_ADDRESS.')
@@ -73,7 +73,7 @@ param cosmosAccountName string = ''
 @description('True: Cosmos DB keeps copies in several availability zones. Cannot be changed after the first deployment.')
 param cosmosZoneRedundant bool = false
 
-@description('True: the plan spreads the app over availability zones, and keeps two instances of each function ready.')
+@description('True: the plan spreads the app over availability zones, and two instances of each function are always ready, and billed.')
 param planZoneRedundant bool = false
 
 @description('Redundancy of the storage account. Regions without availability zones do not offer ZRS and GZRS.')
@@ -85,7 +85,7 @@ param storageSku string = 'Standard_ZRS'
 @maxValue(1000)
 param maximumInstanceCount int = 100
 
-@description('Memory of an instance, in megabytes: 2048 or 4096.')
+@description('Memory of an instance, in megabytes: 2048 or 4096. Hostile imports take 600 to 1,700.')
 @minValue(2048)
 @maxValue(4096)
 param instanceMemory int = 2048
@@ -115,12 +115,12 @@ param shardGroups int = 4
 
 @minValue(1)
 @maxValue(10000)
-@description('Charges a second that the payment account allows, over all instances. Stripe: 25 unless it was raised.')
+@description('Charges a second that the payment account allows, over all instances. Stripe: 25 unless it was raised (https://docs.stripe.com/rate-limits). If it is too high, the pace adapts.')
 param paymentRate int = 25
 
 @minValue(30)
 @maxValue(36500)
-@description('Days after the last change of a settled invoice, after which it moves from the database to blob storage.')
+@description('Days after the last change of a settled invoice, after which it goes from the database to blob storage (docs/retention.md says how many days there is room for).')
 param keepDays int = 400
 
 @maxLength(32)
@@ -168,7 +168,7 @@ param cosmosBackupDays int = 7
 @maxValue(146000)
 param immutableDays int = 0
 
-@description('Budget of the resource group a month, in the currency of the subscription. 0: none. A message comes at 80 % spent, and when the forecast exceeds it.')
+@description('Budget of the resource group a month, in the currency of the subscription. 0: none. Owners and alertEmail are told at 80 % spent, and when the forecast exceeds it. It stops nothing.')
 @minValue(0)
 param monthlyBudget int = 0
 

@@ -3,15 +3,13 @@ import { runNamed } from './runNamed.ts';
 
 await runNamed('npm run check', {
   crash: () => import('../test/crash/sweep.ts'),
-  chaos: () => import('../test/chaos/run.ts'),
-  shutdown: () => import('../test/shutdown/run.ts'),
+  fleet: () => import('../test/fleet/run.ts'),
   simulate: () => import('../test/simulation/main.ts'),
   'simulated-guards': () => import('../test/simulation/guardCampaign.ts'),
   outages: () => import('../test/simulation/outages/main.ts'),
   scale: () => import('../test/simulation/scale/main.ts'),
   storm: () => import('../test/storm/run.ts'),
   events: () => import('../test/after/runStorm.ts'),
-  bulk: () => import('../test/bulk/run.ts'),
   hostile: () => import('../test/hostile/run.ts'),
   fuzz: () => import('../test/fuzz/run.ts'),
   guards: () => import('../test/guards/run.ts'),
@@ -21,5 +19,6 @@ await runNamed('npm run check', {
   long: ['--config', 'vitest.long.config.ts'],
   measure: () => import('../test/architecture/measure.ts'),
   costs: () => import('./costs.ts'),
+  calls: () => import('./callTables.ts').then(({ writeCallTables }) => writeCallTables()),
   screenshots: () => import('./screenshots.ts'),
 });

@@ -1,7 +1,7 @@
 import { type Create, NoClearAnswer } from '../packages/jobs/src/documents/documentStore.ts';
 import { writeUntilClear } from '../packages/jobs/src/documents/writeUntilClear.ts';
 import { type ArchiveBlobs, type ArchiveLine, archivedInvoice, linesOf } from '../src/archive/archiveFile.ts';
-import { type ArchiveParts, figuresOfMove, transactionsOf } from '../src/archive/moveInvoices.ts';
+import { type ArchiveParts, countersOfArchiving, transactionsOf } from '../src/archive/moveInvoices.ts';
 import type { Invoice } from '../src/invoice/invoice.ts';
 import { shardOf } from '../src/invoice/shard.ts';
 
@@ -51,7 +51,7 @@ export async function restoreMonth(
       for (const { invoice } of fresh) seen.add(invoice.id);
       return fresh.length;
     }
-    const figures = await figuresOfMove(documents, { shard, now: clock.now() });
+    const counters = await countersOfArchiving(documents, { shard, now: clock.now() });
     const written = await writeUntilClear<Copy, readonly Copy[]>(
       { documents, clock },
       {
@@ -59,14 +59,14 @@ export async function restoreMonth(
         items: missing,
         plan: (items) => [
           ...items.map((copy) => create(shard, copy)),
-          ...figures.operations(
+          ...counters.operations(
             items.map(({ invoice }) => {
               const { archivedAt: _, ...after } = invoice;
               return { after };
             }),
           ),
         ],
-        onRefused: (operations, codes) => figures.onRefused(operations, codes),
+        onRefused: (operations, codes) => counters.onRefused(operations, codes),
         reread: (items) => missingOf(shard, items),
         keep: (_items, stillMissing) => stillMissing,
       },

@@ -1,6 +1,6 @@
 import { noTelemetry, type Telemetry } from '@payonce/leases/telemetry';
 import type { App } from './app.ts';
-import type { Health } from './ops/answers/figureAnswers.ts';
+import type { Health } from './ops/answers/reportAnswers.ts';
 import { forEachCall } from './ops/calls.ts';
 import type { OpsResponse } from './ops/requests.ts';
 import { metric } from './platform/appMetrics.ts';

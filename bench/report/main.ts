@@ -94,7 +94,7 @@ async function payAll(): Promise<void> {
   let best = -1;
   let movedAt = performance.now();
   for (let rounds = 0; ; rounds++) {
-    const { byStatus } = await invoices.figures(new Date().toISOString());
+    const { byStatus } = await invoices.counts(new Date().toISOString());
     if ([...wanted].every(([status, n]) => (byStatus.get(status) ?? 0) === n)) break;
     const done = (byStatus.get('paid') ?? 0) + (byStatus.get('declined') ?? 0);
     if (done > best) movedAt = performance.now();

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
-import { movementKinds } from '../../src/invoice/figures/counters.ts';
+import { reportKinds } from '../../src/invoice/counters/counters.ts';
 import type { Figures } from './figures.ts';
 
 const rowSchema = z.looseObject({ day: z.string(), currency: z.string() }).catchall(z.string());
@@ -20,7 +20,7 @@ export function reportedFigures(csv: string): Figures {
   const rows = z.array(rowSchema).parse(parse(csv, { columns: true }));
   return new Map(
     rows.flatMap((row) =>
-      movementKinds.flatMap((kind) => {
+      reportKinds.flatMap((kind) => {
         const figure = { count: Number(row[`${kind}Count`]), minor: BigInt(row[`${kind}Minor`] ?? '') };
         return figure.count === 0 ? [] : [[`${row.day} ${row.currency} ${kind}`, figure] as const];
       }),

@@ -13,7 +13,7 @@ export interface BenchStore extends AsyncDisposable {
   /** Ends so many of its servers that the data is lost, and starts them without. `time` counts the calls. */
   loseData?: (time: number) => Promise<void>;
   /**
-   * The requests of one fenced cycle (look, acquire, raise, release) on the bare client with its default settings, as somebody
+   * The requests of one fenced cycle on the bare client with its default settings, as somebody
    * would write them who needs no more than that: as many, in the same order and as many at once, with statements prepared
    * where ours are. Each writes a fence that follows from the last one. `prepare` makes whatever the key needs first.
    */

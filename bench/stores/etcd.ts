@@ -38,27 +38,21 @@ export const etcd: BenchStoreKind = {
           const [record, lease] = [base64(key), base64(`${key}/lease`)];
           const ID = String(randomInt(2 ** 47));
           const value = base64(randomUUID());
-          const read = async () => {
-            const gets = [{ request_range: { key: record } }, { request_range: { key: lease } }];
-            const { responses } = (await ask('kv/txn', { success: gets })) as Found;
-            return responses.map(({ response_range }) => response_range.kvs?.[0]);
-          };
-          const [found] = await read();
+          const gets = [{ request_range: { key: record } }, { request_range: { key: lease } }];
+          const { responses } = (await ask('kv/txn', { success: gets })) as Found;
+          const found = responses[0]?.response_range.kvs?.[0];
           const fence = Number(Buffer.from(found?.value ?? '', 'base64')) + 1;
-          await read();
           await ask('lease/grant', { ID, TTL: '5' });
           await ask('kv/txn', {
-            compare: [{ target: 'MOD', result: 'EQUAL', key: lease, mod_revision: '0' }],
-            success: [{ request_put: { key: lease, value, lease: ID } }],
-          });
-          await ask('kv/txn', {
             compare: [
-              { target: 'VALUE', result: 'EQUAL', key: lease, value },
+              { target: 'MOD', result: 'EQUAL', key: lease, mod_revision: '0' },
               { target: 'MOD', result: 'EQUAL', key: record, mod_revision: found?.mod_revision },
             ],
-            success: [{ request_put: { key: record, value: base64(String(fence)) } }],
+            success: [
+              { request_put: { key: lease, value, lease: ID } },
+              { request_put: { key: record, value: base64(String(fence)) } },
+            ],
           });
-          await read();
           await ask('lease/revoke', { ID });
         },
       },

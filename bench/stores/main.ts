@@ -1,6 +1,6 @@
 /**
  * Measures what locks cost on each store, on a real server of it on this machine (`npm run bench -- stores`):
- * - a fenced cycle (look, acquire, raise, release), against the same requests on the bare client, in short rounds that
+ * - a fenced cycle of acquire and release, against the same requests on the bare client, in short rounds that
  *   alternate: the ratio is the median of those of neighbouring rounds, so a busy machine slows down both;
  * - how often a lock changes hands that eight clients want;
  * - how long a lock stays taken whose holder was killed.

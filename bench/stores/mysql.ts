@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createConnection, type RowDataPacket } from 'mysql2/promise';
+import { createConnection } from 'mysql2/promise';
 import { mariadbPrograms, startMariadb } from '../../test/support/servers/mariadb.ts';
 import type { BenchStoreKind } from './benchStore.ts';
-import { fenceIn, recordWith } from './holderRecord.ts';
+import { recordWith } from './holderRecord.ts';
 
 const leaseMs = 4_000;
+const behindFence = recordWith(1, leaseMs).slice('{"fence":1'.length);
 
 /**
  * Rows of MariaDB, each commit on disk. The bare client runs the same prepared statements through the promises of mysql2, which
@@ -41,26 +42,16 @@ export const mysql: BenchStoreKind = {
       },
       raw: {
         async prepare(key) {
-          const values = [idOf(key), key, randomUUID()];
-          await client.execute('insert into raw (id, lock_key, version) values (?, ?, ?)', values);
+          const values = [idOf(key), key, randomUUID(), recordWith(1, leaseMs)];
+          await client.execute('insert into raw (id, lock_key, version, record) values (?, ?, ?, ?)', values);
         },
         async cycle(key) {
           const [id, leaseId] = [idOf(key), randomUUID()];
-          const [rows] = await client.execute<RowDataPacket[]>(
-            'select lock_key, lease_id, ends_at > utc_timestamp(6) as runs, version, record from raw where id = ?',
-            [id],
-          );
-          const version = String(rows[0]?.version);
-          const fence = fenceIn(rows[0]?.record);
           await client.execute(
-            `update raw set lease_id = ?, ends_at = utc_timestamp(6) + interval ? * 1000 microsecond
+            `update raw set lease_id = ?, ends_at = utc_timestamp(6) + interval ? * 1000 microsecond, version = ?,
+               record = concat('{"fence":', last_insert_id(cast(substring_index(substring(record, 10), ',', 1) as unsigned) + 1), ?)
              where id = ? and (ends_at is null or ends_at <= utc_timestamp(6) or lease_id = ?)`,
-            [leaseId, leaseMs, id, leaseId],
-          );
-          await client.execute(
-            `update raw set version = ?, record = ?
-             where id = ? and lease_id = ? and ends_at > utc_timestamp(6) and version = ?`,
-            [randomUUID(), recordWith(fence + 1, leaseMs), id, leaseId, version],
+            [leaseId, leaseMs, randomUUID(), behindFence, id, leaseId],
           );
           await client.execute(
             `update raw set lease_id = null, ends_at = null

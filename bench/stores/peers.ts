@@ -2,7 +2,7 @@
  * Compares leases with what else there is for Node, on the same server of each store and with the defaults of each
  * (`npm run bench -- lock-peers`):
  * - a cycle of acquire and release of a free lock, in short rounds that take turns: the median of the rounds;
- * - handover: eight clients, each with a connection of its own, want one lock and hold it for 10 ms; from the release to the next
+ * - handover: eight clients, each with a connection of its own, want one lock and hold it for 10 to 30 ms; from the release to the next
  *   holder;
  * - share: the same clients with nothing to do under the lock; the turns of the one that got least, of an equal share.
  *
@@ -48,7 +48,8 @@ const [rounds, cycles, seconds] = [values.rounds, values.cycles, values.seconds]
   number,
 ];
 const contenders = 8;
-const holdMs = 10;
+/** Random, so that nobody who asks every 10 ms is in step with it (ms). */
+const holdMs = () => 10 + 20 * Math.random();
 
 const kinds: Record<
   string,
@@ -81,7 +82,7 @@ async function cycleTimes(peers: readonly Peer[]): Promise<Map<Peer, number>> {
 }
 
 /** Lets eight clients want one lock. Times from a release to the next holder (ms), and the turns of each client. */
-async function contend(peer: Peer, workMs: number): Promise<{ handovers: number[]; turns: number[] }> {
+async function contend(peer: Peer, workMs: () => number): Promise<{ handovers: number[]; turns: number[] }> {
   const clients = await Promise.all(Array.from({ length: contenders }, () => peer.open()));
   const turns = clients.map(() => 0);
   const handovers: number[] = [];
@@ -97,7 +98,8 @@ async function contend(peer: Peer, workMs: number): Promise<{ handovers: number[
       const now = performance.now();
       if (releasedAt !== undefined && !over) handovers.push(now - releasedAt);
       if (!over) turns[n] = (turns[n] ?? 0) + 1;
-      if (workMs > 0) await delay(workMs);
+      const work = workMs();
+      if (work > 0) await delay(work);
       releasedAt = performance.now();
       await release();
     }
@@ -123,7 +125,7 @@ for (const store of values.stores.split(',')) {
   const cycle = await cycleTimes(server.peers);
   for (const peer of server.peers) {
     const { handovers } = await contend(peer, holdMs);
-    const { turns } = await contend(peer, 0);
+    const { turns } = await contend(peer, () => 0);
     const total = turns.reduce((sum, one) => sum + one, 0);
     const least = (Math.min(...turns) / (total / contenders)).toFixed(2);
     const spread = `${ms(quantile(handovers, 0.5))} / ${ms(Math.max(...handovers))}`;

@@ -32,9 +32,7 @@ export const postgres: BenchStoreKind = {
         prepare: async (key) => void (await client.query('insert into raw (key) values ($1)', [key])),
         async cycle(key) {
           const leaseId = randomUUID();
-          await client.query({ ...statements.look, values: [key] });
-          await client.query({ ...statements.acquire, values: [key, leaseId] });
-          await client.query({ ...statements.raise, values: [key, leaseId] });
+          await client.query({ ...statements.take, values: [key, leaseId] });
           await client.query({ ...statements.release, values: [key, leaseId] });
         },
       },
@@ -48,19 +46,10 @@ export const postgres: BenchStoreKind = {
 
 /** Their names make the client prepare them. */
 const statements = {
-  look: {
-    name: 'look',
-    text: 'select fence, ends_at > clock_timestamp() as held from raw where key = $1',
-  },
-  acquire: {
-    name: 'acquire',
-    text: `update raw set lease_id = $2, ends_at = clock_timestamp() + interval '4 s'
-      where key = $1 and (ends_at is null or ends_at < clock_timestamp())`,
-  },
-  raise: {
-    name: 'raise',
-    text: `update raw set fence = fence + 1, owner = 'bench'
-      where key = $1 and lease_id = $2 and ends_at > clock_timestamp()`,
+  take: {
+    name: 'take',
+    text: `update raw set lease_id = $2, ends_at = clock_timestamp() + interval '4 s', fence = fence + 1, owner = 'bench'
+      where key = $1 and (ends_at is null or ends_at < clock_timestamp()) returning fence`,
   },
   release: {
     name: 'release',

@@ -56,7 +56,7 @@ export const quorum: BenchStoreKind = {
               await send(client, 'raise', key, id, version, record, randomUUID());
             }),
           );
-          await majority(clients.map((client) => send(client, 'release', key, id)));
+          await majority(clients.map((client) => send(client, 'release', key, id, 'wake:')));
         },
       },
       async [Symbol.asyncDispose]() {

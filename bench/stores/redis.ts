@@ -11,6 +11,7 @@ import type { BenchStoreKind } from './benchStore.ts';
 import { fenceIn, recordWith } from './holderRecord.ts';
 
 const leaseMs = 6_000;
+const behindFence = recordWith(1, leaseMs).slice('{"fence":1'.length);
 
 /**
  * One Redis in memory. The bare client sends the store's own scripts. By default it gives each command 5 s, as ours gives each
@@ -39,10 +40,8 @@ export const redis: BenchStoreKind = {
         prepare: async (key) => void (await send(client, 'create', key, randomUUID())),
         async cycle(key) {
           const id = randomUUID();
-          const { version, fence } = await look(client, key);
-          await send(client, 'acquire', key, id, String(leaseMs));
-          await send(client, 'raise', key, id, version, recordWith(fence + 1, leaseMs), randomUUID());
-          await send(client, 'release', key, id);
+          await send(client, 'take', key, id, String(leaseMs), '', '0', '0', behindFence);
+          await send(client, 'release', key, id, 'wake:');
         },
       },
       async [Symbol.asyncDispose]() {

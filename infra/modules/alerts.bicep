@@ -281,7 +281,7 @@ customMetrics
     title: 'A payment has been in progress for more than 21 days'
     severity: 2
     window: quarter
-    look: 'Look first at GET ops/invoices?status=processing: payment.inProgress has the id and since when. Look the payment up at the provider by that id: a bank debit ends within 14 days. The invoice is neither charged again nor given up until the payment ends.'
+    look: 'Look first at GET ops/invoices?status=processing: payment.inProgress has the id and since when. Look the payment up at the provider by that id: a bank debit ends within 14 days. The invoice is neither charged again nor abandoned until the payment ends.'
     // The latest value, in milliseconds. The holder of the sweeper lease reports it every 30 s.
     query: '''
 customMetrics

@@ -38,6 +38,7 @@ var containers = [
       '/checkAt/?'
       '/dueAt/?'
       '/terms/[]/?'
+      '/timeline/[]/runId/?'
       '/amountMinor/?'
       '/reversals/refundedMinor/?'
       '/reversals/disputedMinor/?'
@@ -67,7 +68,7 @@ var containers = [
     partitionKey: '/day'
     // Ten years: docs/retention.md.
     ttl: 315360000
-    indexed: ['/day/?', '/at/?']
+    indexed: ['/day/?', '/at/?', '/target/?']
   }
   {
     // Used only if LOCKS is cosmos. A lease ends with the TTL of its item.

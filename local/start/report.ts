@@ -20,7 +20,11 @@ export function progressLine({ invoices, charges }: Figures, now: number): strin
   );
   const latest = charges.filter(({ createdAt }) => now - Date.parse(createdAt ?? '') < rateOverMs).length;
   const rate = latest === 0 ? '' : ` (${((latest * 1000) / rateOverMs).toFixed(0)} a second)`;
-  return `  ${[...parts, `charges ${charges.length}${rate}`].join('   ')}`;
+  parts.push(`charges ${charges.length}${rate}`);
+  const charged = new Set(charges.map(({ invoiceId }) => invoiceId));
+  const unconfirmed = invoices.filter(({ id, status }) => status !== 'paid' && charged.has(id)).length;
+  if (unconfirmed > 0) parts.push(`charged, being confirmed: ${unconfirmed}`);
+  return `  ${parts.join('   ')}`;
 }
 
 /** The summary of the first run. */
@@ -53,7 +57,7 @@ export function report({
     `Waiting     ${byStatus.pending}: ${byStatus.pending - retries} due later, ${retries} for a later retry`,
     ...[...retriesLater]
       .toSorted(([a], [b]) => a.localeCompare(b))
-      .map(([why, count]) => `              ${why}: ${count}`),
+      .map(([why, count]) => `              ${why === 'declined' ? 'soft declines' : why}: ${count}`),
     `Parked      ${byStatus.parked} (a person has to look)`,
     `Charges     ${charges} in the payment ledger for ${byStatus.paid} paid invoices, ${charges - chargedBefore} of them new`,
     ...refusals(refused),

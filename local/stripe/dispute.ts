@@ -24,6 +24,8 @@ export interface Dispute {
   charge: string;
   created: number;
   currency: string;
+  /** Evidence is taken for some days (https://docs.stripe.com/disputes/responding). */
+  evidence_details: { due_by: number };
   /** An inquiry can still be refunded, a chargeback cannot. */
   is_charge_refundable: boolean;
   livemode: false;

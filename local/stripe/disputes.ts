@@ -15,6 +15,9 @@ export type OpenDispute = (
 const closed: ReadonlySet<DisputeStatus> = new Set(['won', 'lost', 'warning_closed']);
 const takesMoney = (status: DisputeStatus) => !status.startsWith('warning_');
 
+/** Time that a dispute takes evidence (s). */
+const evidenceSeconds = 9 * 86_400;
+
 /** Opens disputes and moves them on. Call inside a transaction. */
 export function createDisputes(store: Store, record: RecordEvent) {
   /**
@@ -29,6 +32,7 @@ export function createDisputes(store: Store, record: RecordEvent) {
       charge: charge.id,
       created: epochSeconds(moment),
       currency: charge.currency,
+      evidence_details: { due_by: epochSeconds(moment) + evidenceSeconds },
       is_charge_refundable: inquiry,
       livemode: false,
       metadata: {},

@@ -7,7 +7,7 @@ import { whySilent } from './record.ts';
 
 /** The provider's view of an invoice. `differs`: a payment that it no longer knows, too. */
 export type ProviderView =
-  | Exclude<FoundPayment, { kind: 'heldBack' | 'unknown' }>
+  | Exclude<FoundPayment, { kind: 'blocked' | 'unknown' }>
   /** The provider could not say. */
   | { kind: 'silent'; message: string };
 
@@ -61,7 +61,7 @@ function viewOfFound(found: FoundPayment | NotCalled): ProviderView {
     case 'notFound':
       return found;
     case 'notCalled':
-    case 'heldBack':
+    case 'blocked':
     case 'unknown':
       return { kind: 'silent', message: whySilent(found) };
   }

@@ -34,7 +34,7 @@ export function paymentEventStage(parts: AfterParts): Stage {
         switch (decideHint(invoice, { hint, paymentId })) {
           case 'nothing':
             return { result: 'nothing new' };
-          case 'putOff':
+          case 'wait':
             throw new RetryLater('the invoice is not settled yet');
           case 'retrieve':
         }
@@ -77,14 +77,14 @@ function notHere(message: string, tries: number): Effect {
 export function decideHint(
   { status, payment }: Pick<Invoice, 'status' | 'payment'>,
   { hint, paymentId }: { hint: EventHint; paymentId: string },
-): 'retrieve' | 'putOff' | 'nothing' {
+): 'retrieve' | 'wait' | 'nothing' {
   // A refund or dispute that comes too early has to wait for the settlement: only the payment shows whether it is one.
   if (hint === 'reversed') return 'retrieve';
   const isAwaited = status === 'processing' && payment.inProgress?.id === paymentId;
   if (isAwaited) return hint === 'alive' ? 'nothing' : 'retrieve';
   if (hint === 'failed') return 'nothing';
   // Its settlement says what came of the charge. Another payment must not be forgotten meanwhile.
-  if (status === 'claimed') return 'putOff';
+  if (status === 'claimed') return 'wait';
   // Another payment that moves money is one too many.
   return status === 'paid' && payment.id === paymentId ? 'nothing' : 'retrieve';
 }

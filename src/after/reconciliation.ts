@@ -53,7 +53,7 @@ export function reconciliationStage(parts: LookUpParts): Stage {
         mayCall: isHeld(assertHeld),
       });
       const seen = await calls.find(soughtOf({ ...invoice, invoiceId: id }));
-      if (seen.kind === 'notCalled' || seen.kind === 'unknown' || seen.kind === 'heldBack')
+      if (seen.kind === 'notCalled' || seen.kind === 'unknown' || seen.kind === 'blocked')
         throw new RetryLater(`the provider cannot say: ${whySilent(seen)}`);
       if (seen.kind === 'notFound' && mayLag(invoice))
         throw new RetryForADay('the provider finds no payment, but its search may lag');

@@ -112,7 +112,7 @@ function orderOf(invoice: Invoice, refundIds: readonly string[], write: string, 
 
 /** The reason for which the provider has said nothing. */
 export function whySilent(
-  away: NotCalled | { kind: 'heldBack' | 'transient' | 'unknown'; message: string },
+  away: NotCalled | { kind: 'blocked' | 'transient' | 'unknown'; message: string },
 ): string {
   return away.kind === 'notCalled' ? noTurn : away.message;
 }

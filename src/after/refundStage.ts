@@ -62,7 +62,7 @@ export function refundStage(parts: AfterParts): Stage {
       await recordProgress(parts, id, { ...payment, reversals: { refunds, disputes: [] } }, assertHeld);
       return { result: status, providerId };
 
-      /** The number of the key to send now, once it is stored; undefined if the refund is no longer to be made. */
+      /** Number of the idempotency key to send now, once it is stored; undefined if the refund is no longer to be made. */
       async function storedKey(): Promise<number | undefined> {
         const updated = await record(
           parts,
@@ -147,7 +147,7 @@ function paymentOf(retrieved: RetrievedPayment | NotCalled) {
     case 'notFound':
       throw new RetryForADay('the provider does not know the payment of the refund');
     case 'notCalled':
-    case 'heldBack':
+    case 'blocked':
     case 'unknown':
       throw new RetryLater(`the provider cannot say what it has refunded: ${whySilent(retrieved)}`);
   }
@@ -163,7 +163,7 @@ function refundedOrRefused(outcome: RefundOutcome | NotCalled) {
       if (outcome.code === 'key_reused') throw new RetryLater(`key_reused: ${outcome.message}`);
       return outcome;
     case 'notCalled':
-    case 'heldBack':
+    case 'blocked':
     case 'transient':
     case 'unknown':
       throw new RetryLater(whySilent(outcome));

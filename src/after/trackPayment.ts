@@ -45,7 +45,7 @@ export async function trackPayment(
   }
   switch (payment.kind) {
     case 'notCalled':
-    case 'heldBack':
+    case 'blocked':
     case 'unknown':
       return { kind: 'notAsked', message: whySilent(payment) };
     case 'notFound':
@@ -62,7 +62,7 @@ export async function trackPayment(
 /** True if the provider has not said what became of a cancellation. One that it refuses as such is answered. */
 function isUnanswered(canceled: CancelOutcome | NotCalled): boolean {
   if (canceled.kind === 'unknown') return canceled.answered !== true;
-  return canceled.kind === 'heldBack' || canceled.kind === 'notCalled';
+  return canceled.kind === 'blocked' || canceled.kind === 'notCalled';
 }
 
 /**

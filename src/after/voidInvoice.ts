@@ -68,7 +68,7 @@ export type VoidedInvoice =
   ({ kind: 'voided'; repeated: boolean } & Corrected) | Exclude<NotCorrected, { kind: 'mayBeCharged' }>;
 
 /**
- * Voids an invoice that nothing was charged for, on behalf of `actor`. What may have been charged is looked for at the
+ * Voids an invoice that nothing was charged for, on behalf of `actor`, or of a bulk run of theirs. What may have been charged is looked for at the
  * provider first, and a payment that is alive is canceled, if the provider still does that.
  *
  * The write holds only if the invoice is as it was when this was decided: of a void and a claim, one wins.
@@ -78,7 +78,7 @@ export type VoidedInvoice =
 export function voidInvoice(
   parts: CorrectionParts,
   id: string,
-  { actor, reason }: { actor: string; reason: string },
+  { actor, reason, runId }: { actor: string; reason: string; runId?: string },
 ): Promise<VoidedInvoice> {
   return whileUnchanged<VoidedInvoice>(parts.invoices, id, async (invoice) => {
     const decision = decideVoid(invoice);
@@ -130,7 +130,7 @@ export function voidInvoice(
       case 'refused':
         return { kind: 'notCanceled', paymentId, message: outcome.message };
       case 'notCalled':
-      case 'heldBack':
+      case 'blocked':
       case 'unknown':
         return { kind: 'silent', message: whySilent(outcome) };
     }
@@ -139,7 +139,14 @@ export function voidInvoice(
   async function write(invoice: Invoice, why: Record<string, string> = {}): Promise<VoidedInvoice | 'again'> {
     const written = await ifStillSo(parts, invoice, () => ({
       change: voided(invoice, reason),
-      entry: { what: 'voided', by: actor, from: invoice.status, reason, ...why },
+      entry: {
+        what: 'voided',
+        by: actor,
+        from: invoice.status,
+        reason,
+        ...(runId === undefined ? {} : { runId }),
+        ...why,
+      },
     }));
     return written === 'again' ? written : { kind: 'voided', repeated: false, ...written };
   }

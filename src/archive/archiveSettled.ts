@@ -8,7 +8,7 @@ import { shardNames } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { ArchiveStore, Candidate, StoredInvoice } from './archiveFile.ts';
-import { type ArchiveParts, archiveInvoices, figureRoom, recentCopies } from './moveInvoices.ts';
+import { type ArchiveParts, archiveInvoices, counterRoom, recentCopies } from './moveInvoices.ts';
 
 /** Invoices of one page. */
 const pageSize = 80;
@@ -30,7 +30,7 @@ export interface ArchiveRun {
 
 export interface ArchiveRunParts extends Omit<ArchiveParts, 'clock'> {
   store: ArchiveStore;
-  invoices: Pick<InvoiceStore, 'figures'>;
+  invoices: Pick<InvoiceStore, 'counts'>;
   shards: number;
   keepDays: number;
   instance: Pick<Instance, 'clock' | 'telemetry'>;
@@ -97,7 +97,7 @@ async function goThroughShards(
     }
   }
   telemetry.record(metric.archiveBehindMs, behindMs());
-  const { archived } = await invoices.figures(new Date(clock.now()).toISOString());
+  const { archived } = await invoices.counts(new Date(clock.now()).toISOString());
   telemetry.record(metric.archiveInvoices, archived);
   if (failed.size > 0) {
     throw new Error(
@@ -164,7 +164,7 @@ export function whyKept(invoice: Invoice, before: string): Kept | undefined {
   const { refunds = [], disputes = [] } = invoice.reversals ?? {};
   if (refunds.some(({ status }) => status === 'requested' || status === 'pending')) return 'refundPending';
   if (disputes.some(({ status }) => status === 'open')) return 'disputeOpen';
-  return 1 + figureRoom(2).with(invoice) <= maxOperations ? undefined : 'tooManyDays';
+  return 1 + counterRoom(2).with(invoice) <= maxOperations ? undefined : 'tooManyDays';
 }
 
 function isSettled({ status, claim, actionableAt, checkAt, payment }: Invoice): boolean {

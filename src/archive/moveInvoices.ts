@@ -26,14 +26,14 @@ import type { Clock } from '@payonce/leases/clock';
 import {
   type Change,
   type Countable,
-  contributionOf,
+  invoiceCountsOf,
   createDays,
   dayId,
-  figureMoves,
+  counterPatches,
   mostIncrements,
   standingId,
   standingOf,
-} from '../invoice/figures/counters.ts';
+} from '../invoice/counters/counters.ts';
 import { type Invoice, importedSchema } from '../invoice/invoice.ts';
 import { tombstoneOf, tombstoneSchema } from '../invoice/tombstone.ts';
 import {
@@ -113,7 +113,7 @@ async function moveTogether(
   { archivedAt, assertHeld }: { archivedAt: string; assertHeld: () => void },
 ): Promise<number> {
   assertHeld();
-  const figures = await figuresOfMove(documents, { shard, now: clock.now() });
+  const counters = await countersOfArchiving(documents, { shard, now: clock.now() });
   const written = await writeUntilClear<Candidate, readonly unknown[]>(
     { documents, clock },
     {
@@ -133,7 +133,7 @@ async function moveTogether(
         );
         return items.filter(({ invoice }) => versions.get(invoice.id) === invoice._etag);
       },
-      onRefused: (operations, codes) => figures.onRefused(operations, codes),
+      onRefused: (operations, codes) => counters.onRefused(operations, codes),
       beforeTry: assertHeld,
     },
   );
@@ -153,7 +153,7 @@ async function moveTogether(
       version: invoice._etag,
     }));
     const changes = items.map(({ invoice }) => ({ before: invoice, after: { ...invoice, archivedAt } }));
-    return [...tombstones, ...figures.operations(changes)];
+    return [...tombstones, ...counters.operations(changes)];
   }
 }
 
@@ -171,7 +171,7 @@ async function createFile(
 }
 
 /** Upper bound of the operations that count invoices, or move them from one of the `maps` to another. */
-export function figureRoom(maps: 1 | 2) {
+export function counterRoom(maps: 1 | 2) {
   const documents = new Set<string>([standingId]);
   const names = new Set<string>();
   return {
@@ -192,7 +192,7 @@ export function figureRoom(maps: 1 | 2) {
 }
 
 function countsOf(invoice: Countable): { id: string; name: string }[] {
-  const { standing, days } = contributionOf(invoice);
+  const { standing, days } = invoiceCountsOf(invoice);
   const all = [
     [standingId, standing] as const,
     ...[...days].map(([day, counts]) => [dayId(day), counts] as const),
@@ -201,15 +201,15 @@ function countsOf(invoice: Countable): { id: string; name: string }[] {
 }
 
 /**
- * Splits what is to be written into transactions: each invoice is one operation, and so is each patch of the figures that they
- * count in. `maps`: 2 if they move from one map of the figures to the other. Pure.
+ * Splits what is to be written into transactions: each invoice is one operation, and so is each patch of the counters that they
+ * count in. `maps`: 2 if they move from one map of the counters to the other. Pure.
  */
 export function transactionsOf<T extends { readonly invoice: Invoice }>(
   all: readonly T[],
   { maps, most = maxOperations }: { maps: 1 | 2; most?: number },
 ): T[][] {
   const transactions: T[][] = [];
-  let room = figureRoom(maps);
+  let room = counterRoom(maps);
   for (const one of all) {
     const current = transactions.at(-1);
     const isRoom =
@@ -219,7 +219,7 @@ export function transactionsOf<T extends { readonly invoice: Invoice }>(
     if (isRoom) current.push(one);
     else {
       transactions.push([one]);
-      room = figureRoom(maps);
+      room = counterRoom(maps);
     }
     room.add(one.invoice);
   }
@@ -229,7 +229,7 @@ export function transactionsOf<T extends { readonly invoice: Invoice }>(
 /**
  * Writes that count invoices of a shard as archived, or as those of the database again. `now`: milliseconds. @throws {StoreAway}
  */
-export async function figuresOfMove(
+export async function countersOfArchiving(
   documents: DocumentStore,
   { shard, now }: { shard: string; now: number },
 ): Promise<{
@@ -238,7 +238,7 @@ export async function figuresOfMove(
 }> {
   const standing = await standingOf(documents, shard, now);
   return {
-    operations: (changes) => figureMoves(standing, changes),
+    operations: (changes) => counterPatches(standing, changes),
     async onRefused(operations, codes) {
       if (codes.includes(refusedBecause.missing)) await createDays(documents, shard, operations);
     },

@@ -5,7 +5,7 @@ import { shardOf } from '../invoice/shard.ts';
 import type { InvoiceStore, Updated, UpdateRequest } from '../invoice/store/invoiceStore.ts';
 import { type Tombstone, tombstoneSchema } from '../invoice/tombstone.ts';
 import { type ArchiveLine, archivedInvoice, fileName, linesOf } from './archiveFile.ts';
-import { type ArchiveParts, figuresOfMove } from './moveInvoices.ts';
+import { type ArchiveParts, countersOfArchiving } from './moveInvoices.ts';
 
 /** The archive has no copy of an invoice that it should have. */
 export class MissingFromArchive extends Error {
@@ -56,7 +56,7 @@ export async function restoreInvoice(
   const { archivedAt } = tombstone;
   const entry = { at, what: 'restored from the archive', by, ...why, archivedAt, write };
   const document = { ...line.invoice, shard, timeline: [...invoice.timeline, entry] };
-  const figures = await figuresOfMove(documents, { shard, now: clock.now() });
+  const counters = await countersOfArchiving(documents, { shard, now: clock.now() });
   const { archivedAt: _, ...after } = invoice;
   const written = await writeUntilClear<Tombstone, readonly unknown[]>(
     { documents, clock },
@@ -65,9 +65,9 @@ export async function restoreInvoice(
       items: [tombstone],
       plan: () => [
         { kind: 'replace', document, version: tombstone._etag },
-        ...figures.operations([{ before: invoice, after }]),
+        ...counters.operations([{ before: invoice, after }]),
       ],
-      onRefused: (operations, codes) => figures.onRefused(operations, codes),
+      onRefused: (operations, codes) => counters.onRefused(operations, codes),
       reread: () => documents.read(shard, [id]),
       isApplied: (stored) => JSON.stringify(stored).includes(write),
       keep: (items, stored) => items.filter(({ _etag }) => tombstoneIn(stored)?._etag === _etag),

@@ -186,7 +186,18 @@ export function planClaims(
     const what = decision.kind === 'claim' ? 'claimed' : 'reclaimed';
     return ifUnchanged(invoice, {
       set: { status: 'claimed', claim: taken, actionableAt, attempts: attempt, payment },
-      entry: { at, what, by, attempt, keyNumber: payment.keyNumber, fence, batchId, ...from, ...trace },
+      entry: {
+        at,
+        what,
+        by,
+        attempt,
+        keyNumber: payment.keyNumber,
+        fence,
+        runId,
+        batchId,
+        ...from,
+        ...trace,
+      },
     });
   }
 }

@@ -14,7 +14,7 @@ import { searchTerms } from './searchTerms.ts';
  *
  *   pending | declined | parked | processing ──a person──► voided
  *
- * A run that holds the lease of the shard's group moves `pending → claimed` and `claimed → claimed` (claiming/). The
+ * A run that has the lease of the shard's group changes `pending → claimed` and `claimed → claimed` (claiming/). The
  * consumer whose batch the claim names moves everything out of `claimed` (paying/). `processing` is a payment that is alive
  * at the provider: after/ asks the provider until it ends, and moves it on. A person puts a parked or declined invoice
  * back to `pending`, or voids one that is unpaid (after/). A look-up makes a parked one `paid` or `processing` if it

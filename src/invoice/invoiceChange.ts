@@ -131,9 +131,9 @@ export function standing(invoice: Invoice | undefined, batchId: string): Standin
  *
  *   claimed ──start──► calling ──settle──► the claim is over
  *      ▲                │   ▲ │
- *      └── give back ───┘   └─┘ start again, one attempt more
+ *      └── return ──────┘   └─┘ start again, one attempt more
  *
- * A delivery of the batch's message starts the calls, and gives back what it has not called when it has to stop. A claim
+ * A delivery of the batch's message starts the calls, and returns what it has not called when it has to stop. A claim
  * that says `calling` may have been charged. A delivery that finds it so without having started it assumes that the
  * one that did is dead, and calls again as one attempt more.
  */

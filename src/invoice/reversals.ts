@@ -60,6 +60,8 @@ const disputeSchema = tolerantObject({
   /** Time of its opening (ISO 8601, UTC). */
   at: z.string(),
   reason: z.string(),
+  /** Time until which the provider takes evidence (ISO 8601, UTC). Absent: it takes none. */
+  evidenceDueAt: z.string().exactOptional(),
   ...ofPayment,
 });
 export type Dispute = z.infer<typeof disputeSchema>;

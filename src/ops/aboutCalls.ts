@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { healthAnswer } from './answers/figureAnswers.ts';
 import { meAnswer } from './answers/overviewAnswers.ts';
+import { healthAnswer } from './answers/reportAnswers.ts';
 import { call } from './call.ts';
 import { checkHealth } from './health.ts';
 import { openApiDocument } from './openApiDocument.ts';
@@ -12,8 +12,9 @@ export const aboutCalls = {
     tag: 'About',
     summary: 'Who calls, what they may do, and in which deployment',
     answer: { json: meAnswer },
-    async handle({ caller: { actor, roles } }, { environment, version, job, calls }) {
-      const here = { environment, version, job: job.name, calls: Object.keys(calls) };
+    async handle({ caller: { actor, roles } }, { environment, version, job, calls, account }) {
+      const payments = paymentsAt(await account());
+      const here = { environment, version, job: job.name, payments, calls: Object.keys(calls) };
       return { jsonBody: { actor, roles: [...roles], ...here } };
     },
   }),
@@ -37,3 +38,10 @@ export const aboutCalls = {
     handle: async (_asked, { calls, version }) => ({ jsonBody: openApiDocument({ calls, version }) }),
   }),
 };
+
+/** Where Stripe shows the payments of an account and mode. Pure. */
+function paymentsAt(known: { mode: string; account?: string } | undefined): string | null {
+  if (known?.account === undefined) return null;
+  const mode = known.mode === 'live' ? '' : 'test/';
+  return `https://dashboard.stripe.com/${encodeURIComponent(known.account)}/${mode}payments/`;
+}

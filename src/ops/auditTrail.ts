@@ -1,5 +1,5 @@
 import type { Page } from '@payonce/jobs/documents';
-import type { AuditRecord } from './answers/figureAnswers.ts';
+import type { AuditRecord } from './answers/reportAnswers.ts';
 
 /** One thing that somebody did through ops. */
 export type AuditEntry = Omit<AuditRecord, 'id' | 'at'>;
@@ -8,8 +8,21 @@ export type AuditEntry = Omit<AuditRecord, 'id' | 'at'>;
 export interface AuditTrail {
   /** Called once the thing has been done, with how it ended. */
   append(entry: AuditEntry): Promise<void>;
-  /** A page of a day (`YYYY-MM-DD`, UTC), newest first. @throws {BadContinuation} */
-  list(query: { day: string; continuation?: string; pageSize: number }): Promise<Page<AuditRecord>>;
+  /** A page, newest first. @throws {BadContinuation} */
+  list(query: AuditFilter & { continuation?: string; pageSize: number }): Promise<Page<AuditRecord>>;
+}
+
+/** Which records to list. What is absent does not matter. */
+export interface AuditFilter {
+  /** Of this day and later days (`YYYY-MM-DD`, UTC). */
+  from?: string;
+  /** Of this day and earlier days. */
+  to?: string;
+  target?: string;
+  /** Part of the name of who did it, in any case. */
+  actor?: string;
+  /** Part of the name of what was done, in any case. */
+  action?: string;
 }
 
 /** One thing that somebody is about to change, or the answer to a request: its HTTP status. */

@@ -3,12 +3,12 @@ import type { Call } from './call.ts';
 import { correctionCalls } from './correctionCalls.ts';
 import { customerCalls } from './customerCalls.ts';
 import { deadLetterCalls } from './deadLetterCalls.ts';
-import { figureCalls } from './figureCalls.ts';
 import { importCalls } from './importCalls.ts';
 import { invoiceCalls } from './invoiceCalls.ts';
 import { lockCalls } from './lockCalls.ts';
 import { outboxCalls } from './outboxCalls.ts';
 import { pauseCalls } from './pauseCalls.ts';
+import { reportCalls } from './reportCalls.ts';
 import { runCalls } from './runCalls.ts';
 
 /** Every call under `ops/`, by the name of its function. */
@@ -22,7 +22,7 @@ export const calls = {
   ...lockCalls,
   ...outboxCalls,
   ...deadLetterCalls,
-  ...figureCalls,
+  ...reportCalls,
   ...aboutCalls,
 } satisfies Readonly<Record<string, Call>>;
 

@@ -45,7 +45,8 @@ export const correctionCalls = {
     audit: 'retry invoice',
     route: 'ops/invoices/{id}/retry',
     tag: 'Invoices',
-    summary: 'Puts an invoice that is parked, declined or waits for a later try back to pending, due now',
+    summary:
+      'Puts an invoice that is parked, declined or waits for a later try back to pending, due now. Give another payment method in the first retry: the next one is refused',
     body: retryBody,
     mayBeEmpty: true,
     answer: { json: invoiceDetailAnswer },
@@ -108,7 +109,9 @@ interface Advice {
 
 const ofRetry: Advice = {
   refused: (status) =>
-    `${status}: expected one that is parked or declined, or that waits for a later try, of a customer who has not been erased`,
+    status === 'pending'
+      ? 'pending: it will be charged at the next run, or at the first one after it falls due. Another payment method has to come with the first retry'
+      : `${status}: expected one that is parked or declined, or that waits for a later try, of a customer who has not been erased`,
   recorded: (status) => (status === 'paid' ? 'there is nothing to retry' : 'wait for its outcome'),
   mayBeCharged:
     'retry it without a payment method, or find out that nothing was charged and say so with notCharged',

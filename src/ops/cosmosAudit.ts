@@ -3,7 +3,7 @@ import type { Container } from '@azure/cosmos';
 import { formatVersion, type OnUnreadable, readableDocuments } from '@payonce/jobs/documents';
 import { fromCosmos, type ListByTime, pageByTime } from '@payonce/jobs/documents/cosmos';
 import type { Clock } from '@payonce/leases/clock';
-import { auditRecord } from './answers/figureAnswers.ts';
+import { auditRecord } from './answers/reportAnswers.ts';
 import type { AuditTrail } from './auditTrail.ts';
 
 /** The audit trail in the Cosmos container `audit`, partitioned by day. */
@@ -14,8 +14,21 @@ export function cosmosAudit(container: Container, clock: Clock, onUnreadable?: O
       const record = { id: randomUUID(), day: at.slice(0, 10), at, version: formatVersion, ...entry };
       await fromCosmos(() => container.items.create(record));
     },
-    async list({ day, ...page }) {
-      const list: ListByTime = { where: 'true', parameters: [], by: 'at', order: 'DESC', partition: day };
+    async list({ from, to, target, actor, action, ...page }) {
+      const conditions = [
+        { condition: 'c.day >= @from', name: '@from', value: from },
+        { condition: 'c.day <= @to', name: '@to', value: to },
+        { condition: 'c.target = @target', name: '@target', value: target },
+        { condition: 'CONTAINS(c.actor, @actor, true)', name: '@actor', value: actor },
+        { condition: 'CONTAINS(c.action, @action, true)', name: '@action', value: action },
+      ].flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
+      const list: ListByTime = {
+        where: ['true', ...conditions.map(({ condition }) => condition)].join(' AND '),
+        parameters: conditions.map(({ name, value }) => ({ name, value })),
+        by: 'at',
+        order: 'DESC',
+        ...(from !== undefined && from === to ? { partition: from } : {}),
+      };
       const { items, ...rest } = await pageByTime(container, list, page);
       return { items: readableDocuments(items, auditRecord, 'audit', onUnreadable), ...rest };
     },

@@ -96,4 +96,9 @@ export const invoiceFilter = z.object({
   only: oneOf(onlyValues)
     .describe('Only those of which something was refunded or disputed, or that wait for a later try')
     .exactOptional(),
+  run: z
+    .string()
+    .min(1, { error: 'expected the id of a run' })
+    .describe('Only those that a run has claimed, retried or voided')
+    .exactOptional(),
 });

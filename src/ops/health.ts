@@ -1,7 +1,7 @@
 import { inForce, type PauseStore } from '@payonce/jobs/rate';
 import { bounded, type Clock } from '@payonce/leases/clock';
 import { errorText } from '@payonce/leases/error-text';
-import type { Health } from './answers/figureAnswers.ts';
+import type { Health } from './answers/reportAnswers.ts';
 import { pauseView } from './pauseCalls.ts';
 
 /** One thing that the app needs, and how to check that it answers. */

@@ -56,10 +56,11 @@ export const lockCalls = {
         case 'notFound':
           return notFound(`lock "${key}"`);
         case 'notHeld':
-          return conflict(`lock "${key}" is not held: there is nothing to release`);
         case 'otherOwner': {
           const owner = released.owner ? `"${released.owner.instance}"` : 'one that left no name';
-          return conflict(`lock "${key}" is held by ${owner}, not by "${expectedOwner}"`);
+          const state =
+            released.kind === 'notHeld' ? `is free, and was last held by ${owner}` : `is held by ${owner}`;
+          return conflict(`lock "${key}" ${state}, not by "${expectedOwner}"`);
         }
       }
     },

@@ -2,7 +2,7 @@ import { BadContinuation, NewerVersion } from '@payonce/jobs/documents';
 import type { Orchestrations } from '@payonce/jobs/runs/durable';
 import type { PoisonItems } from '@payonce/jobs/work-items';
 import { MissingFromArchive } from '../archive/restoreInvoice.ts';
-import { UnreadableDocument } from '../invoice/figures/invoiceFigures.ts';
+import { UnreadableDocument } from '../invoice/counters/invoiceCounters.ts';
 import { appVersion } from '../platform/appFolder.ts';
 import { eventLoopTurns } from '../platform/eventLoopTurns.ts';
 import { problem, problemResponse } from '../platform/problem.ts';

@@ -1,8 +1,8 @@
 import { asShown, runView } from '@payonce/jobs/runs';
 import { jobLockPrefix, listLocks } from '@payonce/leases';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { Summary } from './answers/figureAnswers.ts';
 import { type Attention, attentionCodes, type OverviewAnswer } from './answers/overviewAnswers.ts';
+import type { Summary } from './answers/reportAnswers.ts';
 import type { OpsParts } from './opsParts.ts';
 import { summarize } from './summary.ts';
 
@@ -39,7 +39,7 @@ export async function overviewOf(parts: OpsParts): Promise<OverviewAnswer> {
 /** Age of a due date that is an alarm while no invoice is being paid (s). */
 const tooLongDue = 900;
 
-/** Decides by the figures at `now` (milliseconds). Pure. */
+/** Decides by the counts at `now` (milliseconds). Pure. */
 export function attentionOf(
   { paused, invoices, outbox, staleClaims, overdueRefunds, openDisputes, backlog, pace }: Summary,
   deadLetters: readonly { at: string | null }[],
@@ -49,12 +49,12 @@ export function attentionOf(
   const nothingPaid =
     paused === null && backlog.oldestSeconds > tooLongDue && (pace.charges?.usedPerSecond ?? 0) === 0;
   const dueSince = new Date(now - backlog.oldestSeconds * 1000).toISOString();
-  const firstGivenUp = deadLetters.flatMap(({ at }) => at ?? []).toSorted()[0] ?? null;
+  const firstDeadLetter = deadLetters.flatMap(({ at }) => at ?? []).toSorted()[0] ?? null;
   const found: Record<Attention['code'], [count: number, since: string | null]> = {
     'nothing-paid': nothingPaid ? [backlog.waiting, dueSince] : [0, null],
     disputes: [openDisputes.reduce((sum, { count }) => sum + count, 0), null],
     'refunds-overdue': [overdueRefunds, null],
-    'dead-letters': [deadLetters.length, firstGivenUp],
+    'dead-letters': [deadLetters.length, firstDeadLetter],
     'outbox-parked': [outbox.parked, null],
     'invoices-parked': [invoices.parked, null],
     'invoices-declined': [invoices.declined, null],
@@ -71,16 +71,16 @@ const dayMs = 86_400_000;
 const daysShown = 14;
 
 /** Invoices paid on each of the last days (UTC), oldest first; today is not over yet. */
-async function paidPerDay(invoices: Pick<InvoiceStore, 'dayFigures'>, now: number) {
+async function paidPerDay(invoices: Pick<InvoiceStore, 'dayCounts'>, now: number) {
   const days = Array.from({ length: daysShown }, (_, index) =>
     new Date(now - (daysShown - 1 - index) * dayMs).toISOString().slice(0, 10),
   );
   const [from = '', to = ''] = [days[0], days.at(-1)];
-  const { figures } = await invoices.dayFigures({ from, to });
-  const paid = figures.filter(({ kind }) => kind === 'paid');
+  const { counts } = await invoices.dayCounts({ from, to });
+  const paid = counts.filter(({ kind }) => kind === 'paid');
   return days.map((day) => ({
     day,
-    count: paid.reduce((sum, figure) => sum + (figure.day === day ? figure.count : 0), 0),
+    count: paid.reduce((sum, one) => sum + (one.day === day ? one.count : 0), 0),
   }));
 }
 

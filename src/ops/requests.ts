@@ -6,6 +6,7 @@ import { unknownName } from '../importing/fieldErrors.ts';
 import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
 import { wholeBody } from '../platform/wholeBody.ts';
 import { badQuery, badRequest, mostErrors } from './refusals.ts';
+import { schemaFields } from './schemaFields.ts';
 
 /** The part of an HTTP request that the calls under `ops/` need; the request of Azure Functions has that shape. */
 export interface OpsRequest {
@@ -44,7 +45,12 @@ export async function readBody<Schema extends z.ZodType>(
   if (bytes === undefined) return { ok: false, response: tooLarge };
   const text = bytes.toString();
   const empty = mayBeEmpty ? {} : undefined;
-  const parsed = schema.safeParse(text.trim() === '' ? empty : jsonOf(text));
+  const given = text.trim() === '' ? empty : jsonOf(text);
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    const error = `expected a JSON body ${schemaFields(schema)}`;
+    return { ok: false, response: badRequest([{ field: 'body', error }]) };
+  }
+  const parsed = schema.safeParse(given);
   if (parsed.success) return { ok: true, value: parsed.data };
   return { ok: false, response: badRequest(fieldErrors(parsed.error, 'body')) };
 }

@@ -2,12 +2,13 @@ import { asShown, cancelRun, runStatuses, runView, storedAs } from '@payonce/job
 import { type StartedRun, startRun } from '@payonce/jobs/runs/durable';
 import { z } from 'zod';
 import { jobNames } from '../platform/azureNames.ts';
-import { runAnswer, runsAnswer, startedAnswer } from './answers/runAnswers.ts';
+import { refusedAnswer, runAnswer, runsAnswer, startedAnswer } from './answers/runAnswers.ts';
 import { bulkGroups } from './bulk/bulkJob.ts';
 import { bulkBody } from './bulk/bulkRequest.ts';
+import { refusedBy, refusedIn } from './bulk/refused.ts';
 import { call } from './call.ts';
 import { named } from './caller.ts';
-import { listQuery, oneOf, optionalReasonBody } from './fields.ts';
+import { continuationQuery, listQuery, oneOf, optionalReasonBody } from './fields.ts';
 import type { OpsParts } from './opsParts.ts';
 import { badRequest, conflict, keyTaken, notFound } from './refusals.ts';
 import { type OpsResponse, pageAnswer } from './requests.ts';
@@ -90,13 +91,14 @@ export const runCalls = {
     tag: 'Runs',
     summary: 'A page of runs, newest first',
     query: listQuery(runStatuses).extend({
-      job: oneOf([jobNames.payments, jobNames.bulk]).default(jobNames.payments),
+      job: oneOf([jobNames.payments, jobNames.bulk, 'all']).default(jobNames.payments),
     }),
     answer: { json: runsAnswer },
-    async handle({ query: { status, ...query } }, { runs, instance }) {
+    async handle({ query: { status, job, ...query } }, { runs, instance }) {
       const now = instance.clock.now();
       const stored = status === undefined ? {} : storedAs(status, now);
-      const page = await runs.list({ pageSize, ...query, ...stored });
+      const of = job === 'all' ? {} : { job };
+      const page = await runs.list({ pageSize, ...of, ...query, ...stored });
       return { jsonBody: pageAnswer('runs', page, (run) => runView(asShown(run, now))) };
     },
   }),
@@ -112,6 +114,19 @@ export const runCalls = {
       return run === undefined
         ? notFound(`run "${id}"`)
         : { jsonBody: runView(asShown(run, parts.instance.clock.now())) };
+    },
+  }),
+  listRefused: call({
+    method: 'GET',
+    route: 'ops/runs/{id}/refused',
+    tag: 'Runs',
+    summary: 'What a bulk run was asked to change and did not, with the reason for each',
+    query: continuationQuery,
+    answer: { json: refusedAnswer },
+    async handle({ id, query }, { audit }) {
+      const { items, ...place } = await audit.list({ target: refusedBy(id), pageSize, ...query });
+      const refused = items.map(({ detail }) => refusedIn(detail ?? {}));
+      return { jsonBody: pageAnswer('refused', { items: refused.flat(), ...place }, (one) => one) };
     },
   }),
   cancelRun: call({

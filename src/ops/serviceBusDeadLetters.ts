@@ -90,7 +90,7 @@ export function serviceBusDeadLetters(
    * settles it.
    *
    * Service Bus delivers from the front, and hands out by number only what was deferred. So a pass receives the others as well,
-   * and holds their locks until it ends: given back earlier, they would come again at once. It peeks first, which locks nothing. That tells an id
+   * and has their locks until it ends: released earlier, they would come again at once. It peeks first, which locks nothing. That tells an id
    * that is not there from one that another receiver has locked, and a pass that has nothing to find never begins.
    */
   async function* passThrough(ids: ReadonlySet<string>): AsyncGenerator<Passed> {

@@ -6,11 +6,11 @@ import { inForce, type PauseStore } from '@payonce/jobs/rate';
 import { invoiceStatuses } from '../invoice/invoiceStatus.ts';
 import type { Backlog, InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { paceLimits } from '../platform/azureNames.ts';
-import type { BacklogFigures, PaceFigures, Summary } from './answers/figureAnswers.ts';
+import type { BacklogReport, PaceReport, Summary } from './answers/reportAnswers.ts';
 import { pauseView } from './pauseCalls.ts';
 
 interface SummaryParts {
-  invoices: Pick<InvoiceStore, 'figures' | 'backlog'>;
+  invoices: Pick<InvoiceStore, 'counts' | 'backlog'>;
   pace: PaceStore;
   pauses: Pick<PauseStore, 'read'>;
   outbox: Pick<OutboxStore, 'count' | 'oldestPending'>;
@@ -21,15 +21,15 @@ interface SummaryParts {
 export async function summarize(parts: SummaryParts): Promise<Summary> {
   const { invoices, outbox, pauses, instance } = parts;
   const now = instance.clock.now();
-  const [figures, pending, parked, oldest, paying, pause] = await Promise.all([
-    invoices.figures(new Date(now).toISOString()),
+  const [counted, pending, parked, oldest, paying, pause] = await Promise.all([
+    invoices.counts(new Date(now).toISOString()),
     outbox.count({ status: 'pending' }),
     outbox.count({ status: 'parked' }),
     oldestPendingMs(outbox, now),
     readPace(parts, now),
     pauses.read(),
   ]);
-  const { byStatus, refunded, openDisputes, archived: _, ...counts } = figures;
+  const { byStatus, refunded, openDisputes, archived: _, ...counts } = counted;
   const byName = invoiceStatuses.map((status) => [status, byStatus.get(status) ?? 0]);
   return {
     paused: pauseView(inForce(pause, now)),
@@ -46,7 +46,7 @@ export async function summarize(parts: SummaryParts): Promise<Summary> {
 const lateMs = 60_000;
 
 /** Use of a limit as its schedule has it at `now` (milliseconds). Pure. */
-export function paceFigures(schedule: Schedule, now: number): PaceFigures {
+export function paceReport(schedule: Schedule, now: number): PaceReport {
   const { pace, next, at, last } = schedule;
   const { rate, refusedShare } = now - at > lateMs ? { rate: 0, refusedShare: 0 } : last;
   return {
@@ -58,11 +58,11 @@ export function paceFigures(schedule: Schedule, now: number): PaceFigures {
 }
 
 /** State of the backlog at `now` (milliseconds). Pure. */
-export function backlogFigures(
+export function backlogReport(
   { waiting, claimed, since }: Backlog,
-  charges: PaceFigures | null,
+  charges: PaceReport | null,
   now: number,
-): BacklogFigures {
+): BacklogReport {
   const perSecond = charges === null ? 0 : charges.usedPerSecond || charges.allowedPerSecond;
   const all = waiting + claimed;
   return {
@@ -77,17 +77,17 @@ export function backlogFigures(
 export async function readPace(
   { invoices, pace }: { invoices: Pick<InvoiceStore, 'backlog'>; pace: PaceStore },
   now: number,
-): Promise<{ pace: Record<keyof typeof paceLimits, PaceFigures | null>; backlog: BacklogFigures }> {
+): Promise<{ pace: Record<keyof typeof paceLimits, PaceReport | null>; backlog: BacklogReport }> {
   const [backlog, charges, lookups] = await Promise.all([
     invoices.backlog(new Date(now).toISOString()),
-    figuresOf(paceLimits.charges),
-    figuresOf(paceLimits.lookups),
+    paceOf(paceLimits.charges),
+    paceOf(paceLimits.lookups),
   ]);
-  return { pace: { charges, lookups }, backlog: backlogFigures(backlog, charges, now) };
+  return { pace: { charges, lookups }, backlog: backlogReport(backlog, charges, now) };
 
-  async function figuresOf(limit: string): Promise<PaceFigures | null> {
+  async function paceOf(limit: string): Promise<PaceReport | null> {
     const schedule = await pace.read(limit);
-    return schedule === undefined ? null : paceFigures(schedule, now);
+    return schedule === undefined ? null : paceReport(schedule, now);
   }
 }
 

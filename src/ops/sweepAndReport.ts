@@ -110,7 +110,7 @@ const longestMs = 4.5 * 60_000;
 
 /**
  * A tick of the sweeper's timer: sends what waits in the outbox, for a few minutes at most, and reports beside that
- * what waits for a person or to be paid, and moves the horizons of the figures. The next tick has what is left.
+ * what waits for a person or to be paid, and moves the horizons of the counters. The next tick has what is left.
  *
  * @throws {SweepIncomplete} because the platform counts failed executions by that; the other shards are swept, and the gauges
  * reported. {LeaseLost}

@@ -12,9 +12,9 @@ import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
 import { deploymentPartition } from '../invoice/shard.ts';
 import { metric } from '../platform/appMetrics.ts';
-import type { AccountAnswer, HeldBack, NotCalled, ProviderAccount } from './paymentProvider.ts';
+import type { AccountAnswer, BlockedCall, NotCalled, ProviderAccount } from './paymentProvider.ts';
 
-/** Time that an answer which lets nothing through counts (ms), and how soon a call that it held back is worth another try. */
+/** Time that an answer which lets nothing through counts (ms), and how soon a call that it blocked is worth another try. */
 const unclear = { countsMs: 2_000, retryAfterMs: 5_000 };
 const changed = { countsMs: 30_000, retryAfterMs: 60_000 };
 
@@ -25,7 +25,7 @@ const askEveryMs = 120_000;
 const turnWithinMs = { forCall: 30_000, else: 2_000 };
 
 /** `deployment`: the name that the deployment gives its payments in the account that it began with. */
-export type AccountAdmission = { kind: 'same'; deployment?: string } | HeldBack | NotCalled;
+export type AccountAdmission = { kind: 'same'; deployment?: string } | BlockedCall | NotCalled;
 
 /**
  * Keeps a provider's calls to the account that the deployment began with. Elsewhere keys mean nothing and no payment would be
@@ -85,7 +85,7 @@ export function checkedAccount(
     return checked.admission;
   }
 
-  function countsMs({ kind }: HeldBack | NotCalled): number {
+  function countsMs({ kind }: BlockedCall | NotCalled): number {
     if (kind === 'notCalled') return 0;
     return wrong === undefined ? unclear.countsMs : changed.countsMs;
   }
@@ -135,16 +135,16 @@ export function checkedAccount(
     }
   }
 
-  function notKnown(why: string): HeldBack {
+  function notKnown(why: string): BlockedCall {
     const { retryAfterMs } = unclear;
-    return { kind: 'heldBack', message: `the account is not known: ${why}`, retryAfterMs };
+    return { kind: 'blocked', message: `the account is not known: ${why}`, retryAfterMs };
   }
 
-  function otherThan(message: string): HeldBack {
+  function otherThan(message: string): BlockedCall {
     wrong = message;
     telemetry.count(metric.providerAccountChanged);
     log(message);
-    return { kind: 'heldBack', message, retryAfterMs: changed.retryAfterMs };
+    return { kind: 'blocked', message, retryAfterMs: changed.retryAfterMs };
   }
 }
 
@@ -172,7 +172,7 @@ function otherDeployment(stored: string, given: string): string {
 }
 
 /** The provider's account that a deployment began with, and the name that it gives its payments there. */
-interface RecordedAccount {
+export interface RecordedAccount {
   mode: string;
   deployment: string;
   /** Absent until a key that may read it comes along. */

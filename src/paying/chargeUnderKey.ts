@@ -47,7 +47,7 @@ export async function chargeUnderKey(
         if (found.unlisted !== undefined) return withoutList(command, found.unlisted);
         return payment.unknownSince === undefined ? { kind: 'unused' } : { kind: 'noneFound' };
       case 'notCalled':
-      case 'heldBack':
+      case 'blocked':
         return found;
       case 'unknown':
         return { kind: 'transient', code: 'lookup_failed', message: found.message };
@@ -71,7 +71,7 @@ export async function chargeUnderKey(
   switch (found.kind) {
     case 'notFound':
     case 'notCalled':
-    case 'heldBack':
+    case 'blocked':
     case 'unknown':
       return outcome;
     case 'found':
@@ -116,7 +116,7 @@ function withoutList(
 
 /** Converts a payment that was found into the outcome of the command. */
 function asOutcome(
-  found: Exclude<FoundPayment | NotCalled, { kind: 'notFound' | 'notCalled' | 'heldBack' | 'unknown' }>,
+  found: Exclude<FoundPayment | NotCalled, { kind: 'notFound' | 'notCalled' | 'blocked' | 'unknown' }>,
 ): CommandOutcome {
   switch (found.kind) {
     case 'found':

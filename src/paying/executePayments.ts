@@ -1,4 +1,4 @@
-import { NewerVersion, NoClearAnswer, putOffMs, StoreAway } from '@payonce/jobs/documents';
+import { NewerVersion, NoClearAnswer, resendAfterMs, StoreAway } from '@payonce/jobs/documents';
 import type { Instance } from '@payonce/jobs/instance';
 import { inSpan, traceparentIn } from '@payonce/jobs/tracing';
 import { errorText } from '@payonce/leases/error-text';
@@ -35,7 +35,7 @@ export type Consumed =
   /** It is not a batch: it is in the dead-letter queue now, with this as the reason. */
   | { refused: string }
   /** A newer release sent it: it was sent again, for a process of that release. */
-  | { putOff: string }
+  | { resent: string }
   /** The store was away for too long: the message becomes a dead letter, and its claims go stale. */
   | { left: string };
 
@@ -90,8 +90,8 @@ export function createExecutePayments(
       );
     } catch (error) {
       if (error instanceof NewerVersion) {
-        await messages.sendAgain(message, putOffMs, messageId, traceparent);
-        return { putOff: error.message };
+        await messages.sendAgain(message, resendAfterMs, messageId, traceparent);
+        return { resent: error.message };
       }
       const away =
         error instanceof NoClearAnswer || (error instanceof StoreAway && error.reason !== 'noAnswer');

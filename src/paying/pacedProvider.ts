@@ -6,7 +6,7 @@ import { metric } from '../platform/appMetrics.ts';
 import { paceLimits } from '../platform/azureNames.ts';
 import type { AccountAdmission } from './accountCheck.ts';
 import type {
-  HeldBack,
+  BlockedCall,
   NotCalled,
   PaymentCalls,
   PaymentProvider,
@@ -83,7 +83,7 @@ export function pacedProvider(
     pacer: Pick<Pacer, 'turn'>,
     { before, mayCall = () => true }: CallWindow,
     call: Call<T>,
-  ): Promise<T | NotCalled | HeldBack> {
+  ): Promise<T | NotCalled | BlockedCall> {
     const admitted = await admission();
     if (admitted.kind !== 'same') return admitted;
     for (let place: Place = 'inLine'; ; place = 'first') {
@@ -98,7 +98,7 @@ export function pacedProvider(
         turn.answered();
         throw error;
       });
-      if (outcome.kind === 'heldBack') {
+      if (outcome.kind === 'blocked') {
         turn.unused();
         return outcome;
       }
@@ -221,7 +221,7 @@ interface CallAnswer {
 }
 
 /** Makes a call, or says that none is made at the moment. */
-type CircuitBreaker = <T extends CallAnswer>(call: () => Promise<T>) => Promise<T | HeldBack>;
+type CircuitBreaker = <T extends CallAnswer>(call: () => Promise<T>) => Promise<T | BlockedCall>;
 
 /**
  * Stops calling a provider when most calls fail, and says so. Charges and look-ups count alike, because both go to the same
@@ -242,12 +242,12 @@ export function circuitBreaker(
   let recent: { atMs: number; failed: boolean }[] = [];
   let last: CallAnswer | undefined;
   let inARow = 0;
-  const message = 'calls are held back, since the provider fails broadly';
-  const heldBack: HeldBack = { kind: 'heldBack', message, retryAfterMs: openMs };
+  const message = 'calls are blocked, since the provider fails broadly';
+  const blocked: BlockedCall = { kind: 'blocked', message, retryAfterMs: openMs };
 
   return async (call) => {
-    if (state.kind === 'halfOpen') return heldBack;
-    if (state.kind === 'open' && clock.monotonic() < state.untilMs) return heldBack;
+    if (state.kind === 'halfOpen') return blocked;
+    if (state.kind === 'open' && clock.monotonic() < state.untilMs) return blocked;
     const isTrial = state.kind === 'open';
     if (isTrial) state = { kind: 'halfOpen' };
     let failed = true;

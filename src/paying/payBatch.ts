@@ -162,7 +162,7 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
         toSettle.length === 0 ? undefined : settle(toSettle),
         held.length === 0 ? undefined : invoices.giveBack({ shard, starting, held }),
       ]);
-      // After both: the next delivery would take what is still being given back for called.
+      // After both: the next delivery would take what is still being returned for called.
       for (const write of writes) if (write.status === 'rejected') throw write.reason;
     }
 

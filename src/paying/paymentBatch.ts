@@ -22,7 +22,7 @@ const paymentCommandSchema = z.object({
 });
 export type PaymentCommand = z.infer<typeof paymentCommandSchema>;
 
-/** Invoices in a batch: their transaction also moves the figures, of up to as many currencies (invoice/figures). */
+/** Invoices in a batch: their transaction also changes the counters, of up to as many currencies (invoice/counters). */
 export const mostBatch = 75;
 
 /** One message: all commands of one batch, claimed in one transaction. */

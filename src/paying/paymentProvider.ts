@@ -27,8 +27,8 @@ export interface RateLimited {
 }
 
 /** No call was made, because most calls fail at the moment. */
-export interface HeldBack {
-  kind: 'heldBack';
+export interface BlockedCall {
+  kind: 'blocked';
   message: string;
   retryAfterMs: number;
 }
@@ -54,7 +54,7 @@ export type ChargeOutcome =
   | { kind: 'reversed'; message: string }
   /** Soft: it may work another day. Hard: it never will. */
   | { kind: 'declined'; severity: 'soft' | 'hard'; code: string; message: string }
-  | HeldBack
+  | BlockedCall
   /** Certainly not charged. */
   | { kind: 'transient'; code: string; message: string; retryAfterMs?: number; fault?: ProviderFault }
   /**
@@ -94,7 +94,7 @@ export type FoundPayment =
   | { kind: 'notFound'; foreign?: readonly string[]; unlisted?: 'deleted' | 'unknown' | 'tooMany' }
   /** Paid under this invoice's id, but with another amount or currency: a person decides whether that settles it. */
   | { kind: 'differs'; paymentId: string; message: string }
-  | HeldBack
+  | BlockedCall
   | ProviderSilent;
 
 /** The provider could not say. `answered`: it refused the request as such, so it is there, and the question is still open. */
@@ -128,6 +128,8 @@ export interface ProviderReversals {
     status: 'open' | 'won' | 'lost';
     at: string;
     reason: string;
+    /** Until then it takes evidence. Absent: it takes none. */
+    evidenceDueAt?: string;
   }[];
 }
 
@@ -150,13 +152,13 @@ export interface ProviderPayment {
   reversals: ProviderReversals;
 }
 
-export type RetrievedPayment = ProviderPayment | { kind: 'notFound' } | HeldBack | ProviderSilent;
+export type RetrievedPayment = ProviderPayment | { kind: 'notFound' } | BlockedCall | ProviderSilent;
 
 /** `refused`: it can no longer be canceled, or has ended; `message` says how it stands. */
 export type CancelOutcome =
   | { kind: 'canceled' }
   | { kind: 'refused'; message: string }
-  | HeldBack
+  | BlockedCall
   | ProviderSilent;
 
 export interface RefundRequest {
@@ -175,7 +177,7 @@ export type RefundOutcome =
   | { kind: 'refused'; code: string; message: string }
   /** Nothing has gone back, and later it may work. */
   | { kind: 'transient'; code: string; message: string; fault?: ProviderFault }
-  | HeldBack
+  | BlockedCall
   /** It may have been made: ask again with the same key. */
   | ProviderSilent;
 
@@ -183,7 +185,7 @@ export type DefaultMethod =
   | { kind: 'method'; id: string }
   /** The customer has none, or there is no such customer. */
   | { kind: 'none'; message: string }
-  | HeldBack
+  | BlockedCall
   | ProviderSilent;
 
 /** Account and mode of the calls, in which alone a key means something. No `id`: the key may not read it; `message` says why. */

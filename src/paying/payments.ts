@@ -1,7 +1,7 @@
 import type { DocumentStore } from '@payonce/jobs/documents';
 import type { Instance } from '@payonce/jobs/instance';
 import type { PacerParts, PauseWatch } from '@payonce/jobs/rate';
-import { checkedAccount } from './accountCheck.ts';
+import { checkedAccount, recordedAccount } from './accountCheck.ts';
 import { createExecutePayments } from './executePayments.ts';
 import { type PaymentAllowance, pacedProvider, paymentPace } from './pacedProvider.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
@@ -28,9 +28,10 @@ export function payments(
   { allowance, deploymentId }: { allowance: PaymentAllowance; deploymentId?: string | undefined },
 ) {
   const pace = paymentPace({ store, instance, stopping, pause }, allowance);
-  const account = checkedAccount(given, documents, instance, pace.lookups, deploymentId);
-  const provider = pacedProvider(given, pace, instance, account);
-  const { checkKey, healthChecks } = account;
+  const checked = checkedAccount(given, documents, instance, pace.lookups, deploymentId);
+  const provider = pacedProvider(given, pace, instance, checked);
+  const { checkKey, healthChecks } = checked;
+  const account = () => recordedAccount(documents);
   const execute = createExecutePayments({ ...paying, provider, instance }, policy);
-  return { provider, lookups: pace.lookups, checkKey, healthChecks, execute };
+  return { provider, lookups: pace.lookups, checkKey, healthChecks, account, execute };
 }

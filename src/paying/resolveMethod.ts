@@ -60,7 +60,7 @@ async function resolve(
     case 'unknown':
       return { kind: 'none', outcome: { ...found, kind: 'transient', code: 'lookup_failed' } };
     case 'notCalled':
-    case 'heldBack':
+    case 'blocked':
       return { kind: 'none', outcome: found };
     case 'method':
       return storeMethod(found.id);

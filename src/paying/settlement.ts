@@ -103,7 +103,7 @@ export function decideSettlement(
         payment,
         attempts: attempt - 1,
       };
-    case 'heldBack':
+    case 'blocked':
     case 'transient': {
       const deferrals = payment.deferrals + 1;
       const wait = Math.max(
@@ -114,7 +114,7 @@ export function decideSettlement(
         kind: 'retry',
         why: 'transient',
         at: iso(now + wait),
-        reason: outcome.kind === 'heldBack' ? outcome.message : `${outcome.code}: ${outcome.message}`,
+        reason: outcome.kind === 'blocked' ? outcome.message : `${outcome.code}: ${outcome.message}`,
         payment: { ...payment, deferrals },
         attempts: attempt - 1,
       };

@@ -40,6 +40,7 @@ export const containers = {
       '/checkAt/?',
       '/dueAt/?',
       '/terms/[]/?',
+      '/timeline/[]/runId/?',
       '/amountMinor/?',
       '/reversals/refundedMinor/?',
       '/reversals/disputedMinor/?',
@@ -58,7 +59,12 @@ export const containers = {
     indexed: ['/job/?', '/startedAt/?', '/status/?'],
   },
   pace: { name: 'pace', partitionKey: '/limit', indexed: ['/limit/?'] },
-  audit: { name: 'audit', partitionKey: '/day', defaultTtl: 3_650 * days, indexed: ['/day/?', '/at/?'] },
+  audit: {
+    name: 'audit',
+    partitionKey: '/day',
+    defaultTtl: 3_650 * days,
+    indexed: ['/day/?', '/at/?', '/target/?'],
+  },
   locks: { name: 'locks', partitionKey: '/lock', defaultTtl: -1, indexed: ['/lock/?', '/key/?'] },
 } as const satisfies Record<string, ContainerDefinition>;
 

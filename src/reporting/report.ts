@@ -1,5 +1,5 @@
-import { type MovementKind, movementKinds } from '../invoice/figures/counters.ts';
-import type { DayFigure } from '../invoice/store/invoiceStore.ts';
+import { type ReportKind, reportKinds } from '../invoice/counters/counters.ts';
+import type { DayCount } from '../invoice/store/invoiceStore.ts';
 
 /** Count, and sum of the amounts in minor units of the currency. */
 export interface Total {
@@ -7,7 +7,7 @@ export interface Total {
   amountMinor: number;
 }
 
-export type Totals = Record<MovementKind, Total>;
+export type Totals = Record<ReportKind, Total>;
 
 export interface DayTotals extends Totals {
   /** `YYYY-MM-DD`, UTC. */
@@ -22,11 +22,11 @@ export interface Report {
   totals: Omit<DayTotals, 'day'>[];
 }
 
-/** Adds up the figures of days. Pure. */
-export function addUp(figures: readonly DayFigure[]): Report {
+/** Adds up the counts of days. Pure. */
+export function addUp(counts: readonly DayCount[]): Report {
   const days = new Map<string, Totals>();
   const currencies = new Map<string, Totals>();
-  for (const { kind, day, currency, amountMinor, count } of figures) {
+  for (const { kind, day, currency, amountMinor, count } of counts) {
     for (const totals of [under(days, `${day} ${currency}`), under(currencies, currency)]) {
       totals[kind].count += count;
       totals[kind].amountMinor += amountMinor;
@@ -61,12 +61,12 @@ function sorted(all: ReadonlyMap<string, Totals>): [string, Totals][] {
 export const reportColumns: readonly string[] = [
   'day',
   'currency',
-  ...movementKinds.flatMap((kind) => [`${kind}Count`, `${kind}Minor`]),
+  ...reportKinds.flatMap((kind) => [`${kind}Count`, `${kind}Minor`]),
   'feesIncluded',
 ];
 
 /** The same of one row. */
 export function reportRow({ day, currency, ...totals }: DayTotals): (string | number)[] {
-  const figures = movementKinds.flatMap((kind) => [totals[kind].count, totals[kind].amountMinor]);
-  return [day, currency, ...figures, 'false'];
+  const cells = reportKinds.flatMap((kind) => [totals[kind].count, totals[kind].amountMinor]);
+  return [day, currency, ...cells, 'false'];
 }

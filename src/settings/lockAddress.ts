@@ -28,7 +28,7 @@ export type ServerLocks = {
   readonly url: string;
 };
 
-/** Where the locks are (`LOCKS`). A quorum takes a lock on the majority of its members. */
+/** Where the locks are (`LOCKS`). A quorum acquires a lock on the majority of its members. */
 export type LockAddress =
   | AzureLockAddress
   | ServerLocks

@@ -98,7 +98,7 @@ function refusedRefund(error: unknown): RefundOutcome | RateLimited {
     case 'succeeded':
     case 'processing':
     case 'reversed':
-    case 'heldBack':
+    case 'blocked':
       return silentAfter(error);
   }
 }

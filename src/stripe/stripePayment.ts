@@ -49,13 +49,14 @@ export function reversalsFrom(
         ...(failure ? { failure } : {}),
       };
     }),
-    disputes: disputes.map(({ id, amount, currency: own, status, created, reason }) => ({
+    disputes: disputes.map(({ id, amount, currency: own, status, created, reason, evidence_details }) => ({
       id,
       amountMinor: minorAmount(amount, own.toUpperCase()),
       ...(own.toUpperCase() === currency.toUpperCase() ? {} : { currency: own.toUpperCase() }),
       status: disputeStatus(status),
       at: isoOf(created),
       reason,
+      ...(evidence_details?.due_by ? { evidenceDueAt: isoOf(evidence_details.due_by) } : {}),
     })),
   };
 }

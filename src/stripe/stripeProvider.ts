@@ -38,7 +38,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
         (error) => {
           const outcome = classifyError(error);
           const id = intentOf(error);
-          return outcome.kind === 'declined' && id !== undefined ? givenUp(id, outcome) : outcome;
+          return outcome.kind === 'declined' && id !== undefined ? canceledFirst(id, outcome) : outcome;
         },
       );
     },
@@ -53,7 +53,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
   ): Promise<ChargeOutcome> {
     const outcome = classifyIntent(intent);
     const progress = progressOf(intent);
-    if (outcome.kind === 'declined') return givenUp(intent.id, outcome);
+    if (outcome.kind === 'declined') return canceledFirst(intent.id, outcome);
     if (progress.kind === 'alive' && progress.waitsForCustomer) return abandon(intent.id, outcome);
     // A key repeats its first answer, which may be out of date: the money may have gone back since.
     const replayed = intent.lastResponse.headers['idempotent-replayed'] === 'true';
@@ -70,7 +70,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
    * A declined intent can be confirmed later by whoever has its client secret (https://docs.stripe.com/declines), while the next
    * try has an intent of its own. So it is canceled first. Unknown as long as that is: the same key asks again.
    */
-  async function givenUp(id: string, decline: ChargeOutcome): Promise<ChargeOutcome> {
+  async function canceledFirst(id: string, decline: ChargeOutcome): Promise<ChargeOutcome> {
     try {
       const intent = await canceled(id);
       if (intent.status === 'canceled') return decline;

@@ -197,7 +197,7 @@ describe('one that has failed, and could be confirmed once more', () => {
 
   test.each<CancelOutcome>([
     { kind: 'unknown', message: 'no answer in time' },
-    { kind: 'heldBack', message: 'most calls fail', retryAfterMs: 1_000 },
+    { kind: 'blocked', message: 'most calls fail', retryAfterMs: 1_000 },
   ])('stays in progress while nobody knows if it is canceled: %o', async (cancels) => {
     const { track, invoice } = await shownAs(failed, cancels);
     expect(await track()).toMatchObject({ kind: 'notAsked' });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { goneBackNote } from '../../src/after/checkProvider.ts';
 import { decideProgress } from '../../src/after/decideProgress.ts';
-import { movementsOf } from '../../src/invoice/figures/counters.ts';
+import { reportEntriesOf } from '../../src/invoice/counters/counters.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { noReversals } from '../../src/paying/mergeReversals.ts';
@@ -256,8 +256,8 @@ describe('a second payment of a paid invoice', () => {
       change: { set: { reversals: { refunds: [{ id: 're_1', paymentId: 'pi_2' }], refundedMinor: 0 } } },
       ends: [{ kind: 'refunded', paymentId: 'pi_2' }],
     });
-    const movements = movementsOf(afterwards(recorded, refunded));
-    expect(movements.map(({ kind, amountMinor }) => [kind, amountMinor])).toEqual([
+    const entries = reportEntriesOf(afterwards(recorded, refunded));
+    expect(entries.map(({ kind, amountMinor }) => [kind, amountMinor])).toEqual([
       ['paid', 1999],
       ['paid', 1999],
       ['refunded', 500],

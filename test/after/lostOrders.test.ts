@@ -58,7 +58,7 @@ async function aPaid(paymentMethod = 'pm_card_visa') {
 
 const overdue = async () => {
   const now = new Date(app.clock.now()).toISOString();
-  return (await app.world.invoices.figures(now)).overdueRefunds;
+  return (await app.world.invoices.counts(now)).overdueRefunds;
 };
 
 describe('a refund whose order is lost', () => {

@@ -97,7 +97,7 @@ test('a shop’s payment that waits for its customer is not canceled', async () 
   expect(await stripe.paymentIntents.retrieve(paymentId)).toMatchObject({ status: 'requires_action' });
 });
 
-test('an event that comes while the invoice is claimed is put off, not dropped', async () => {
+test('an event that comes while the invoice is claimed is retried, not dropped', async () => {
   const invoice = await app.invoice();
   await app.world.container.item(invoice.id, invoice.shard).patch([
     { op: 'set', path: '/status', value: 'claimed' },

@@ -80,7 +80,7 @@ test('an upload ends in time on a connection that swallows everything', async ()
   });
 });
 
-test('a store that is away postpones the receipt, and the store’s error is the cause', async () => {
+test('a store that is away delays the receipt, and the store’s error is the cause', async () => {
   const cause = new RestError('the service is busy', { statusCode: 503 });
   const stage = receiptStage({ write: () => Promise.reject(cause) });
   const error = await stage.run(input, context).catch((thrown: unknown) => thrown);

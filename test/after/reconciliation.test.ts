@@ -188,7 +188,7 @@ describe('reconciliation', () => {
       { kind: 'notCalled' },
       'its turn did not come in time, or payments are paused',
     ],
-    ['calls are held back', { kind: 'heldBack', message: 'held back', retryAfterMs: 1 }, 'held back'],
+    ['calls are blocked', { kind: 'blocked', message: 'blocked', retryAfterMs: 1 }, 'blocked'],
   ] as const)('%s: the work item is retried', async (_, answer, reason) => {
     const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const provider = {

@@ -411,7 +411,7 @@ describe('when the provider cannot say', () => {
   const never = () => Promise.reject(new Error('no such call is made'));
   const answers = {
     'its turn does not come': [{ kind: 'notCalled' }, 'RetryLater'],
-    'calls are held back': [{ kind: 'heldBack', message: 'held back', retryAfterMs: 1 }, 'RetryLater'],
+    'calls are blocked': [{ kind: 'blocked', message: 'blocked', retryAfterMs: 1 }, 'RetryLater'],
     'there is no answer': [{ kind: 'unknown', message: 'down' }, 'RetryLater'],
     'the payment is not there, so for a day': [{ kind: 'notFound' }, 'RetryForADay'],
   } as const;

@@ -181,7 +181,7 @@ async function again(world: ArchiveWorld, id: string): Promise<void> {
 async function checkAll(world: ArchiveWorld, before: Awaited<ReturnType<ArchiveWorld['figures']>>) {
   expect(await world.figures()).toEqual(before);
   const places = await Promise.all(ids.map((id) => world.where(id)));
-  const { archived } = await world.invoices.figures(new Date(world.time.now).toISOString());
+  const { archived } = await world.invoices.counts(new Date(world.time.now).toISOString());
   expect(archived).toBe(places.filter((place) => place === 'archive').length);
   for (const [n, id] of ids.entries()) {
     const { timeline: _, ...expected } = some6(id, n);

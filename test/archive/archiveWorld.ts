@@ -97,8 +97,8 @@ export function archiveWorld({ fault, readFault }: MemoryDocumentsOptions = {}) 
     },
     /** Reads the counters of the summary, and the report of all time. */
     async figures() {
-      const { byStatus, archived: _, ...figures } = await invoices.figures(new Date(time.now).toISOString());
-      const report = addUp((await invoices.dayFigures({ from: '2000-01-01', to: '2100-01-01' })).figures);
+      const { byStatus, archived: _, ...figures } = await invoices.counts(new Date(time.now).toISOString());
+      const report = addUp((await invoices.dayCounts({ from: '2000-01-01', to: '2100-01-01' })).counts);
       return { byStatus: Object.fromEntries([...byStatus].filter(([, n]) => n > 0)), ...figures, report };
     },
   };

@@ -60,7 +60,7 @@ test('one invoice comes back, and a month of them into a new account, with anoth
   // The newest copy counts: it says that the invoice was restored before.
   const { timeline } = (await invoices.find('inv-5')) ?? {};
   expect(timeline?.filter(({ what }) => what === 'restored from the archive')).toHaveLength(2);
-  const { days } = addUp((await invoices.dayFigures(year)).figures);
+  const { days } = addUp((await invoices.dayCounts(year)).counts);
   expect(days).toMatchObject([{ day: '2024-01-01', currency: 'USD', paid: { count: 130 } }]);
   expect(kept).toMatchObject({ days: [{ day: '2024-01-01', paid: { count: 130 } }] });
 });

@@ -42,7 +42,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   }
   /** The view of a run, once it has ended. */
   async function untilCompleted(): Promise<void> {
-    await page.getByRole('heading', { name: 'Run', exact: true }).waitFor();
+    await page.getByRole('heading', { level: 1, name: /^(Run|(Void|Redrive|Discard) of .*)$/ }).waitFor();
     await page.getByText('completed').first().waitFor();
   }
   async function parked(): Promise<number> {
@@ -396,12 +396,12 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   });
 
   test('discard all dead letters of one queue', async () => {
-    const givenUp = async () => {
+    const deadLetters = async () => {
       const answer = await dashboard.ops('dead-letters?queue=payment-commands');
       return ((await answer.json()) as { total: number }).total;
     };
     // Nobody understands this message: redriven, it comes back.
-    await expect.poll(givenUp, { timeout: 30_000 }).toBe(1);
+    await expect.poll(deadLetters, { timeout: 30_000 }).toBe(1);
     await watched.view('/messages?tab=dead&queue=payment-commands');
     await press('Discard all of payment-commands…');
     await dialog().getByRole('heading', { name: 'Discard 1 message?' }).waitFor();
@@ -409,7 +409,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await dialog().getByLabel('Type 1').fill('1');
     await confirm('Discard');
     await untilCompleted();
-    expect(await givenUp()).toBe(0);
+    expect(await deadLetters()).toBe(0);
   });
 
   test('import a file with bad rows, see which and why, send it again', async () => {

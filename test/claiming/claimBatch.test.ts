@@ -3,7 +3,7 @@ import { FencedOut, newFence } from '../../packages/jobs/src/claims/fence.ts';
 import { cosmosDocuments } from '../../packages/jobs/src/documents/cosmosDocuments.ts';
 import { type Clock, systemClock } from '../../packages/leases/src/clock.ts';
 import { type ClaimingRun, claimBatch, noClaims } from '../../src/claiming/claimBatch.ts';
-import { newStanding } from '../../src/invoice/figures/counters.ts';
+import { newStanding } from '../../src/invoice/counters/counters.ts';
 import { type Invoice, invoiceSchema, maxAttempts, newInvoice } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';

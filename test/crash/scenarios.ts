@@ -109,7 +109,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    // The host is stopped while its calls wait for their turns: it gives back those that have not begun, and another host
+    // The host is stopped while its calls wait for their turns: it returns those that have not begun, and another host
     // pays them.
     name: 'give-back',
     invoices: 16,

@@ -188,7 +188,7 @@ export async function runTrial(
     if (first === undefined) throw new Error('a trial needs a host');
     const left = scenario.stops === true ? await replace(first, signal) : first;
     return untilSettled(left, signal, async (waitedMs, invoices) => {
-      // On a busy machine a claim was given back, or a call has timed out.
+      // On a busy machine a claim was returned, or a call has timed out.
       if (invoices.some(({ status }) => status === 'pending'))
         await runFunction(left, 'processInvoices').catch(() => {});
       if (scenario.sweeper === true && Math.floor(waitedMs / sweepEveryMs) > 0)

@@ -7,8 +7,9 @@ import { root } from '../infra/sources.ts';
 
 const page = readFileSync(join(root, 'docs/calls.md'), 'utf8');
 
-test('docs/calls.md has the tables that the schemas give (node scripts/callTables.ts writes them)', () => {
-  const [, tables] = /<!-- node scripts[^>]*-->\n\n([\s\S]*?)\n\n<!-- end of calls -->/.exec(page) ?? [];
+test('docs/calls.md has the tables that the schemas give (npm run check -- calls writes them)', () => {
+  const [, tables] =
+    /<!-- npm run check -- calls[^>]*-->\n\n([\s\S]*?)\n\n<!-- end of calls -->/.exec(page) ?? [];
   expect(tables).toBe(callTables());
 });
 

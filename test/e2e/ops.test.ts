@@ -143,7 +143,7 @@ test('a declined invoice is tried again with the next key', { timeout: 60_000 },
   expect((await invoiceUntil(id, 'declined')).body).toMatchObject({ payment: { keyNumber: 2 } });
 });
 
-test('look-ups that the provider refuses hold back no other invoice', { timeout: 60_000 }, async () => {
+test('look-ups that the provider refuses delay no other invoice', { timeout: 60_000 }, async () => {
   const invoice = (id: string, paymentMethod: string) => {
     const due = { currency: 'USD', dueAt: '2025-01-01T00:00:00Z' };
     return call('POST', 'invoices', [{ id, customerId: 'cus_1', amountMinor: 1999, paymentMethod, ...due }]);

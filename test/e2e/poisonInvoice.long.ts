@@ -1,5 +1,5 @@
 /**
- * One invoice of fifty ends the process that pays it, every time. The host is started again each time, and the others have
+ * One invoice of fifty crashes the process that pays it, every time. The host is started again each time, and the others have
  * to be paid.
  */
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ test.concurrent.each([
     again: 'called again',
   },
 ])(
-  'an invoice that ends its process: of 50 $how, 49 are paid and one is parked within ten stale times',
+  'an invoice that crashes its process: of 50 $how, 49 are paid and one is parked within ten stale times',
   { timeout: 700_000 },
   async ({ how, lockDuration, claimStaleSeconds, again }) => {
     const serviceBusConfig = join(folder, `${lockDuration}.json`);

@@ -21,7 +21,7 @@ function storedSeenAs(seen: string): string {
 }
 
 const claimTests = 'test/claiming/claimBatch.test.ts';
-const figureTests = 'test/invoice/figures/exact.test.ts';
+const counterTests = 'test/invoice/counters/exact.test.ts';
 const modelTests = 'test/model/payments.test.ts';
 const storeTests = 'test/invoice/store/memory.test.ts';
 const payTests = 'test/paying/payBatch.test.ts';
@@ -42,14 +42,14 @@ export const guards: readonly Guard[] = [
     name: 'counts in the transaction of what they count',
     of: 'counterKeeper.moving',
     body: 'void documents.transact(shard, original(shard, changes)); return [];',
-    tests: figureTests,
+    tests: counterTests,
     caughtBy: 'after anything, in any order, with any answers lost',
   },
   {
     name: 'horizon condition of the counts',
-    of: 'figureMoves',
+    of: 'counterPatches',
     body: 'return original(...arguments).map(({ where: _, ...patch }) => patch);',
-    tests: figureTests,
+    tests: counterTests,
     caughtBy: 'after anything, in any order, with any answers lost',
   },
   {
@@ -162,7 +162,7 @@ export const guards: readonly Guard[] = [
     caughtBy: 'a message that has waited is as late as the renewal of its lock says',
   },
   {
-    name: 'age of a key where the clock of who claims is ahead: the time of the message',
+    name: 'age of a key where the clock of who claims is fast: the time of the message',
     of: 'datedByMessage',
     body: 'return batch;',
     tests: 'test/paying/paymentBatch.test.ts',
@@ -379,7 +379,7 @@ export const guards: readonly Guard[] = [
     of: 'parseBatch',
     body: 'const { version: _, ...rest } = message as PaymentBatch; return original(rest);',
     tests: 'test/paying/executePayments.test.ts',
-    caughtBy: 'a message from a newer release is postponed unchanged',
+    caughtBy: 'a message from a newer release is sent again unchanged',
   },
   {
     name: 'fields of a newer release, kept with the payment',
@@ -669,13 +669,13 @@ export const guards: readonly Guard[] = [
     caughtBy: 'refunded in full: voided; in part: recorded as paid, with its refund',
   },
   {
-    name: 'an event for a claimed invoice is put off',
+    name: 'an event for a claimed invoice is retried',
     of: 'decideHint',
     body: `
       if (hint === 'reversed') return 'retrieve';
       return status === 'claimed' || payment.id === paymentId ? 'nothing' : 'retrieve';`,
     tests: 'test/after/paymentsOfOthers.test.ts',
-    caughtBy: 'an event that comes while the invoice is claimed is put off, not dropped',
+    caughtBy: 'an event that comes while the invoice is claimed is retried, not dropped',
   },
   {
     name: 'a second payment is recorded',

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { newWriteId, systemId } from '../../packages/jobs/src/documents/storedDocuments.ts';
 import { checkJsonInvoice } from '../../src/importing/checkInvoice.ts';
 import { checkCsvInvoice } from '../../src/importing/csvRows.ts';
-import { dayId, standingId } from '../../src/invoice/figures/counters.ts';
+import { dayId, standingId } from '../../src/invoice/counters/counters.ts';
 
 const row = { customerId: 'cus_1', currency: 'EUR', dueAt: '2026-02-01T00:00:00Z' };
 const isTaken = (id: string) => [

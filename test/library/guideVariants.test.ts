@@ -31,7 +31,7 @@ interface Guide {
 }
 
 const guides: readonly Guide[] = [
-  { page: 'cron-job', program: 'nightly.ts', work: 'console.log(`report for ' },
+  { page: 'cron-job', program: 'nightly.mts', work: 'console.log(`report for ' },
   { page: 'scheduled-job', before: 'setup.ts', program: 'tick.ts', work: 'console.log(`text to ' },
   { page: 'queue-stage', before: 'order.ts', program: 'worker.ts', work: 'const text = ' },
   { page: 'outbox-destination', program: 'sweep.ts', work: 'const { dispatched, ' },

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { filesUnder } from '../../scripts/compile.ts';
 import { runNpm } from '../../scripts/library/runNpm.ts';
@@ -192,6 +192,35 @@ describe('with the clients', { timeout: 180_000 }, () => {
       expect(await project.complaints(options)).toBe('');
     },
   );
+
+  test('a program that loads them with require takes a lock', async () => {
+    await using project = emptyProject(library, ['@azure/storage-blob', '@azure/cosmos']);
+    const types = `
+      import blob = require('@azure/storage-blob');
+      import cosmos = require('@azure/cosmos');
+      import leases = require('@payonce/leases/blob');
+      import stores = require('@payonce/lock-stores/cosmos');
+      leases.blobLockStore(new blob.ContainerClient('UseDevelopmentStorage=true', 'locks'));
+      stores.cosmosLockStore(new cosmos.CosmosClient('…').database('payonce').container('locks'));
+    `;
+    const code = `
+      const { ContainerClient } = require('@azure/storage-blob');
+      const { createLocks } = require('@payonce/leases');
+      const { blobLockStore } = require('@payonce/leases/blob');
+      const container = new ContainerClient('${inject('azurite')}', 'locks-commonjs');
+      createLocks(blobLockStore(container))
+        .tryAcquire('a', { instance: 'one', job: 'test' })
+        .then((lease) => lease.release().then(() => console.log(lease.fence > 0)));
+    `;
+    project.write(
+      new Map([
+        ['types.cts', types],
+        ['program.cjs', code],
+      ]),
+    );
+    expect(await project.complaints()).toBe('');
+    expect(await project.run('program.cjs')).toBe('true');
+  });
 
   test('all parts load, as ES modules and as CommonJS', async () => {
     await using project = emptyProject(library, clients());

@@ -45,7 +45,7 @@ test('the report says how many wait for a later retry, and why', () => {
   const at = lines.findIndex((line) => line.startsWith('Waiting'));
   expect(lines.slice(at, at + 3)).toEqual([
     'Waiting     5: 2 due later, 3 for a later retry',
-    '              declined: 1',
+    '              soft declines: 1',
     '              transient: 2',
   ]);
   expect(lines.slice(-2)).toEqual([
@@ -58,6 +58,14 @@ test('without a later retry it says so, and ends with the good news', () => {
   const lines = linesWith({}, [pending('a')]);
   expect(lines).toContain('Waiting     1: 1 due later, 0 for a later retry');
   expect(lines.at(-1)).toBe('Everything adds up.');
+});
+
+test('the progress says how many are charged and not yet recorded as paid', () => {
+  const invoices = [pending('a'), { ...pending('b'), status: 'claimed' as const }];
+  const charges = ['b', 'c'].map((invoiceId) => ({ invoiceId, amount: 100, currency: 'usd' }));
+  const line = (of: InvoiceFigure[]) => progressLine({ ...figures, invoices: of, charges }, 0);
+  expect(line(invoices)).toMatch(/claimed 1 .* charges 2 {3}charged, being confirmed: 1$/);
+  expect(line(invoices.map((one) => ({ ...one, status: 'paid' as const })))).toMatch(/paid 2 .* charges 2$/);
 });
 
 test('the progress says how many charges there were in a second lately', () => {

@@ -6,8 +6,8 @@ import {
   readableDocuments,
 } from '../../packages/jobs/src/documents/storedDocuments.ts';
 import type { Clock } from '../../packages/leases/src/clock.ts';
-import { counterKeeper } from '../../src/invoice/figures/counters.ts';
-import { invoiceFigures } from '../../src/invoice/figures/invoiceFigures.ts';
+import { counterKeeper } from '../../src/invoice/counters/counters.ts';
+import { invoiceCounters } from '../../src/invoice/counters/invoiceCounters.ts';
 import { invoiceSchema, isInvoice } from '../../src/invoice/invoice.ts';
 import { type TermKind, termOf, wordsOf } from '../../src/invoice/searchTerms.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
@@ -20,8 +20,8 @@ import {
   retryWithinMs,
 } from '../../src/invoice/store/invoiceStore.ts';
 import { addInvoices, invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
+import { memoryCounterReads } from './memoryCounterReads.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
-import { memoryFigureReads } from './memoryFigureReads.ts';
 
 const ofInvoices = { type: 'invoice' };
 
@@ -30,14 +30,14 @@ export function memoryInvoiceStore(
   documents: MemoryDocuments,
   { clock, shards, onUnreadable }: { clock: Clock; shards: number; onUnreadable?: OnUnreadable },
 ): InvoiceStore {
-  const reads = memoryFigureReads(documents);
-  const figures = counterKeeper({ documents, clock });
+  const reads = memoryCounterReads(documents);
+  const counters = counterKeeper({ documents, clock });
   const iso = () => new Date(clock.now()).toISOString();
-  const parts = { documents, clock, shards, figures };
+  const parts = { documents, clock, shards, counters };
 
   return {
     ...invoiceWrites(parts),
-    ...invoiceFigures({ ...parts, reads, onUnreadable }),
+    ...invoiceCounters({ ...parts, reads, onUnreadable }),
     add: addInvoices(parts),
 
     // Each page is a query of its own, as in Cosmos: it sees what was written while the page before was worked on.
@@ -212,7 +212,7 @@ function paymentOf({ payment }: StoredDocument): {
 }
 
 function matches(document: StoredDocument, filter: InvoiceFilter, now: string): boolean {
-  const { customer, currency, status, dueAfter, dueBefore, undecided, only } = filter;
+  const { customer, currency, status, dueAfter, dueBefore, undecided, only, run } = filter;
   const dueAt = textIn(document, 'dueAt');
   return (
     (customer === undefined || document.customerId === customer) &&
@@ -221,6 +221,7 @@ function matches(document: StoredDocument, filter: InvoiceFilter, now: string): 
     (dueAfter === undefined || dueAt >= dueAfter) &&
     (dueBefore === undefined || dueAt < dueBefore) &&
     (undecided === undefined || textIn(document, 'checkAt') > '') &&
+    (run === undefined || JSON.stringify(document.timeline).includes(`"runId":${JSON.stringify(run)}`)) &&
     (only !== 'refunded' || reversedMinor(document, 'refundedMinor') > 0) &&
     (only !== 'disputed' || reversedMinor(document, 'disputedMinor') > 0) &&
     (only !== 'waitsForRetry' ||

@@ -76,7 +76,7 @@ const commands = [
   ),
   which.map(
     (n) =>
-      new Command(`give back(${n})`, (world) => {
+      new Command(`return(${n})`, (world) => {
         const consumer = pick(world.consumers, n);
         if (consumer !== undefined) world.giveBack(consumer);
       }),

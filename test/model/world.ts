@@ -186,7 +186,7 @@ export class World {
     if (toPay.length > 0) this.consumers.push({ batch, toPay, starting, settlements: new Map() });
   }
 
-  /** A consumer that stops gives back what it has not called, unless another has started it since. */
+  /** A consumer that stops returns what it has not called, unless another has started it since. */
   giveBack(consumer: Consumer): void {
     const uncalled = consumer.toPay.filter(({ invoiceId }) => !consumer.settlements.has(invoiceId));
     for (const { invoiceId, attempt } of uncalled) {

@@ -120,7 +120,7 @@ describe('POST ops/invoices/{id}/void', () => {
 
   test('a provider that cannot say is 503; a payment of another amount is for that person to judge', async () => {
     await ops.store(parked('void-silent'), parked('void-odd'));
-    found.set('void-silent', { kind: 'heldBack', message: 'it is down', retryAfterMs: 1 });
+    found.set('void-silent', { kind: 'blocked', message: 'it is down', retryAfterMs: 1 });
     found.set('void-odd', { kind: 'differs', paymentId: 'pi_3', message: 'pi_3 over 5 usd' });
     expect((await voiding('void-silent')).status).toBe(503);
     expect(bodyOf(await voiding('void-odd'))).toMatchObject({ status: 'voided' });

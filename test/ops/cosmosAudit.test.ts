@@ -14,7 +14,7 @@ test('a broken record hides no other in a list and is reported; one of a newer r
   const record = { day: '2026-01-01', at: '2026-01-01T12:00:00.000Z', action: 'test', target: 'x' };
   await container.items.create({ id: 'broken', ...record });
   await container.items.create({ id: 'newer', ...record, version: formatVersion + 1 });
-  const { items } = await audit.list({ day: '2026-01-01', pageSize: 10 });
+  const { items } = await audit.list({ from: '2026-01-01', to: '2026-01-01', pageSize: 10 });
   expect(items).toMatchObject([{ target: 'good' }]);
   expect(reports).toEqual([{ type: 'audit', id: 'broken', problem: expect.stringMatching(/^actor: /) }]);
 });

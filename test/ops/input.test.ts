@@ -58,6 +58,22 @@ test('answers, refusals and problems alike are for nobody’s cache, and of no o
   }
 });
 
+test.each([undefined, 'no json', '5', '[]', 'null'])(
+  'a body %j says which fields are expected',
+  async (body) => {
+    for (const [id, fields] of [
+      ['voidInvoice', '{reason}'],
+      ['releaseLock', '{key, expectedOwner, reason}'],
+    ] as const) {
+      const response = await opsWith({})[id](aRequest({ method: 'POST', params: { id: 'a' }, body }));
+      expect(response.status).toBe(400);
+      expect(bodyOf(response)).toMatchObject({
+        errors: [{ field: 'body', error: `expected a JSON body ${fields}` }],
+      });
+    }
+  },
+);
+
 describe('a reason', () => {
   test.each([
     ['\u200b', 'a character that can be seen'],
@@ -110,7 +126,7 @@ test('five bulk runs may be open: the next one waits for its caller, a payment r
   const cancel = aRequest({ method: 'POST', params: { id: runIds[0] ?? '' }, headers: principal });
   expect((await ops.api.cancelRun(cancel, ops.orchestrations)).status ?? 200).toBe(200);
   expect((await bulk('6')).status).toBe(202);
-  // One whose process has died holds up nobody for longer than it takes to be given up.
+  // One whose process has died holds up nobody for longer than it takes to be abandoned.
   ops.clock.stall(600_000);
   expect((await bulk('7')).status).toBe(202);
 });

@@ -109,7 +109,9 @@ describe('POST ops/locks/release', () => {
     await lease.release();
     const free = await release({ key: 'jobs/release/2', expectedOwner: 'host-2', reason });
     expect(free.status).toBe(409);
-    expect(bodyOf(free)).toMatchObject({ detail: expect.stringContaining('is not held') });
+    expect(bodyOf(free)).toMatchObject({
+      detail: expect.stringContaining('is free, and was last held by "host-1", not by "host-2"'),
+    });
     const fenced = await release({ key: 'jobs/release/2', expectedOwner: 'host-1', reason });
     expect(bodyOf(fenced)).toMatchObject({ previousOwner: 'host-1', fence: expect.any(Number) });
     expect(Reflect.get(Object(bodyOf(fenced)), 'fence')).toBeGreaterThan(lease.fence);

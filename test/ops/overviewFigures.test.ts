@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Summary } from '../../src/ops/answers/figureAnswers.ts';
 import { attentionCodes } from '../../src/ops/answers/overviewAnswers.ts';
+import type { Summary } from '../../src/ops/answers/reportAnswers.ts';
 import { attentionOf, parkedReasons } from '../../src/ops/overview.ts';
 
 const now = Date.parse('2026-01-02T12:30:00.000Z');

@@ -23,6 +23,7 @@ const newInvoice = {
 /** A request for each call that changes or exports something. */
 const requests: Partial<Record<CallId, Call>> = {
   importInvoices: { body: [newInvoice] },
+  beginImport: { body: { fileName: 'a.csv', rows: 1, columns: [], separator: ',' } },
   exportInvoices: { query: { status: 'paid' } },
   restoreInvoice: { params: { id: 'none' }, body: { reason } },
   refundInvoice: { params: { id: 'paid' }, body: { reason } },

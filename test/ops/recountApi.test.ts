@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { standingId } from '../../src/invoice/figures/counters.ts';
+import { standingId } from '../../src/invoice/counters/counters.ts';
 import { shardNames } from '../../src/invoice/shard.ts';
 import { aRequest, bodyOf, opsForTests } from '../support/opsForTests.ts';
 

@@ -126,6 +126,16 @@ describe('POST ops/invoices/{id}/retry', () => {
     expect(await ops.audited()).toHaveLength(audits);
   });
 
+  test('a second retry with a payment method says that the invoice is charged anyway', async () => {
+    await ops.store({ ...place('retry-twice'), status: 'parked' });
+    expect((await retry('retry-twice')).status ?? 200).toBe(200);
+    const second = await retry('retry-twice', { paymentMethod: 'pm_new' });
+    expect(second.status).toBe(409);
+    expect(bodyOf(second)).toMatchObject({
+      detail: expect.stringContaining('it will be charged at the next run'),
+    });
+  });
+
   test('an unknown invoice is 404', async () => {
     expect((await retry('nobody')).status).toBe(404);
   });

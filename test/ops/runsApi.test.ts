@@ -48,7 +48,7 @@ describe('GET ops/runs', () => {
 
   test.each([
     ['status', 'done', 'expected one of running, completed, failed, cancelled, abandoned, got "done"'],
-    ['job', 'other', 'expected one of process-invoices, bulk, got "other"'],
+    ['job', 'other', 'expected one of process-invoices, bulk, all, got "other"'],
     ['continuation', 'nonsense', 'expected what an earlier page gave as "continuation"'],
   ])('a bad %s is a problem that names it', async (field, value, error) => {
     const response = await ops.api.listRuns(aRequest({ query: { [field]: value } }));

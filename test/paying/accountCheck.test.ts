@@ -78,7 +78,7 @@ describe('the account that a deployment began with', () => {
     const states = await Promise.all(processes.map(({ check }) => check()));
     const winner = (await stored())?.account;
     expect(states.map(({ kind }) => kind)).toEqual(
-      processes.map(({ id }) => (id === winner ? 'same' : 'heldBack')),
+      processes.map(({ id }) => (id === winner ? 'same' : 'blocked')),
     );
   });
 
@@ -90,7 +90,7 @@ describe('the account that a deployment began with', () => {
     await aProcess(() => acct('acct_1')).check();
     const second = aProcess(() => answer);
     const state = await second.check();
-    if (state.kind !== 'heldBack') throw new Error(`expected a change, got ${state.kind}`);
+    if (state.kind !== 'blocked') throw new Error(`expected a change, got ${state.kind}`);
     expect(state.message).toContain('acct_1 (live mode)');
     expect(state.message).toContain(other);
     expect(second.logged).toEqual([state.message]);
@@ -105,7 +105,7 @@ describe('the account that a deployment began with', () => {
     await second.check();
     now = acct('acct_1');
     await second.clock.advance(29_999);
-    expect(await second.check()).toMatchObject({ kind: 'heldBack', retryAfterMs: 60_000 });
+    expect(await second.check()).toMatchObject({ kind: 'blocked', retryAfterMs: 60_000 });
     await second.clock.advance(1);
     expect(await second.check()).toEqual(same);
   });
@@ -121,7 +121,7 @@ describe('the account that a deployment began with', () => {
     expect(await stored()).toMatchObject({ account: 'acct_1' });
     expect(await aProcess(() => unreadable).check()).toEqual(same);
     expect(await aProcess(() => acct('acct_2')).check()).toMatchObject({
-      kind: 'heldBack',
+      kind: 'blocked',
       retryAfterMs: 60_000,
     });
   });
@@ -131,13 +131,13 @@ describe('the account that a deployment began with', () => {
     const ids = ['acct_1', 'acct_2'];
     const states = await Promise.all(ids.map((id) => aProcess(() => acct(id)).check()));
     const winner = (await stored())?.account;
-    expect(states.map(({ kind }) => kind)).toEqual(ids.map((id) => (id === winner ? 'same' : 'heldBack')));
+    expect(states.map(({ kind }) => kind)).toEqual(ids.map((id) => (id === winner ? 'same' : 'blocked')));
   });
 
   test('a key that is refused is reported: no call gets as far as the circuit breaker', async () => {
     const refused = { kind: 'unknown', message: 'refused', fault: 'keyRejected' } as const;
     const one = aProcess(() => refused);
-    expect(await one.check()).toMatchObject({ kind: 'heldBack', retryAfterMs: 5_000 });
+    expect(await one.check()).toMatchObject({ kind: 'blocked', retryAfterMs: 5_000 });
     expect(one.telemetry.values(metric.providerKeyRejected)).toEqual([1]);
   });
 
@@ -148,10 +148,10 @@ describe('the account that a deployment began with', () => {
     let now = answer;
     const one = aProcess(() => now);
     if (storeAway) await cosmos.fault({ kind: '503', count: 100 });
-    expect(await one.check()).toMatchObject({ kind: 'heldBack', retryAfterMs: 5_000 });
+    expect(await one.check()).toMatchObject({ kind: 'blocked', retryAfterMs: 5_000 });
     await cosmos.clearFaults();
     now = acct('acct_1');
-    expect(await one.check()).toMatchObject({ kind: 'heldBack', retryAfterMs: 5_000 });
+    expect(await one.check()).toMatchObject({ kind: 'blocked', retryAfterMs: 5_000 });
     await one.clock.advance(2_000);
     expect(await one.check()).toEqual(same);
   });
@@ -224,11 +224,11 @@ describe('the key', () => {
 });
 
 describe('a provider of another account', () => {
-  test('is not called: calls are held back, and health names both accounts', async () => {
+  test('is not called: calls are blocked, and health names both accounts', async () => {
     await aProcess(() => acct('acct_1')).check();
     const other = aProcess(() => acct('acct_2'));
     const both = expect.stringMatching(/acct_1 \(live mode\).*acct_2 \(live mode\)/);
-    expect(await other.check()).toEqual({ kind: 'heldBack', message: both, retryAfterMs: 60_000 });
+    expect(await other.check()).toEqual({ kind: 'blocked', message: both, retryAfterMs: 60_000 });
     await expect(other.probe()).rejects.toThrow(/acct_1 \(live mode\).*acct_2 \(live mode\)/);
   });
 
@@ -244,9 +244,9 @@ describe('a provider of another account', () => {
     expect(await stored()).toBeUndefined();
   });
 
-  test('while the account is not known, calls are held back, but nothing is wrong with the app', async () => {
+  test('while the account is not known, calls are blocked, but nothing is wrong with the app', async () => {
     const one = aProcess(() => ({ kind: 'unknown', message: 'down' }));
-    expect(await one.check()).toMatchObject({ kind: 'heldBack', message: 'the account is not known: down' });
+    expect(await one.check()).toMatchObject({ kind: 'blocked', message: 'the account is not known: down' });
     await aProcess(() => acct('acct_1')).check();
     await expect(one.probe()).resolves.toBeUndefined();
   });

@@ -9,9 +9,9 @@ const policy = { windowMs: 10_000, openMs: 60_000 };
 const charged: ChargeOutcome = { kind: 'succeeded', paymentId: 'pi_1' };
 const notFound: FoundPayment = { kind: 'notFound' };
 const timeOut = { kind: 'unknown', message: 'no answer' } as const;
-const heldBack = {
-  kind: 'heldBack',
-  message: 'calls are held back, since the provider fails broadly',
+const blocked = {
+  kind: 'blocked',
+  message: 'calls are blocked, since the provider fails broadly',
   retryAfterMs: 60_000,
 };
 
@@ -71,22 +71,22 @@ test.each<ChargeOutcome>([
   { kind: 'unknown', message: '500' },
 ])('a provider that fails broadly is left alone: $kind', async (charge) => {
   const { call, calls, telemetry } = guarded({ charge });
-  expect(await callTimes(50, () => call('charge'))).toMatchObject(heldBack);
+  expect(await callTimes(50, () => call('charge'))).toMatchObject(blocked);
   expect(calls.charge).toBeLessThan(50);
   expect(telemetry.values(metric.paymentBreakerOpen)).toEqual([1]);
 });
 
 test('failed look-ups count too, and hold charges back', async () => {
   const { call, calls } = guarded({ find: timeOut });
-  expect(await callTimes(50, () => call('find'))).toEqual(heldBack);
+  expect(await callTimes(50, () => call('find'))).toEqual(blocked);
   expect(calls.find).toBeLessThan(50);
-  expect(await call('charge')).toMatchObject(heldBack);
+  expect(await call('charge')).toMatchObject(blocked);
   expect(calls.charge).toBe(0);
 });
 
 test('while the breaker is open, look-ups make no call and say why', async () => {
   const { call, since } = await opened();
-  expect(await call('find')).toEqual(heldBack);
+  expect(await call('find')).toEqual(blocked);
   expect(since()).toEqual({ charge: 0, find: 0 });
 });
 
@@ -120,8 +120,8 @@ test.each(['charge', 'find'] as const)(
     Object.assign(given, { charge: charged, find: notFound, ready: answer.promise });
     await clock.advance(policy.openMs);
     const trial = call(kind);
-    expect(await call('charge')).toMatchObject(heldBack);
-    expect(await call('find')).toEqual(heldBack);
+    expect(await call('charge')).toMatchObject(blocked);
+    expect(await call('find')).toEqual(blocked);
     expect(since()).toEqual({ charge: 0, find: 0, [kind]: 1 });
     answer.resolve();
     expect(await trial).toEqual(kind === 'charge' ? charged : notFound);
@@ -135,8 +135,8 @@ test.each(['charge', 'find'] as const)('a trial %s that fails opens it again', a
   await clock.advance(policy.openMs);
   expect(await call(kind)).toEqual({ ...timeOut, outage: true });
   Object.assign(given, { charge: charged, find: notFound });
-  expect(await call('charge')).toMatchObject(heldBack);
-  expect(await call('find')).toEqual(heldBack);
+  expect(await call('charge')).toMatchObject(blocked);
+  expect(await call('find')).toEqual(blocked);
   expect(since()).toEqual({ charge: 0, find: 0, [kind]: 1 });
 });
 
@@ -147,7 +147,7 @@ test.each([-3_600_000, 3_600_000])(
     wall.stepMs = stepMs;
     given.charge = charged;
     await clock.advance(policy.openMs - 1);
-    expect(await call('charge')).toEqual(heldBack);
+    expect(await call('charge')).toEqual(blocked);
     await clock.advance(1);
     expect(await call('charge')).toEqual(charged);
     expect(since()).toEqual({ charge: 1, find: 0 });
@@ -159,7 +159,7 @@ test('a trial that ends in an exception opens it again', async () => {
   await clock.advance(policy.openMs);
   given.ready = Promise.reject(new Error('a defect'));
   await expect(call('charge')).rejects.toThrow('a defect');
-  expect(await call('charge')).toEqual(heldBack);
+  expect(await call('charge')).toEqual(blocked);
   Object.assign(given, { charge: charged, ready: Promise.resolve() });
   await clock.advance(policy.openMs);
   expect(await call('charge')).toEqual(charged);
@@ -228,7 +228,7 @@ test('a remembered failure is about its payment, whatever else fails', async () 
   const { call, given, clock } = guarded({ charge: unreachable });
   await call('charge');
   given.charge = remembered;
-  expect(await call('find')).toMatchObject({ kind: 'heldBack' });
+  expect(await call('find')).toMatchObject({ kind: 'blocked' });
   await clock.advance(policy.openMs);
   expect(await call('charge')).toEqual(remembered);
 });

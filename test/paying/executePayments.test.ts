@@ -146,13 +146,13 @@ describe('executePayments', () => {
     expect(await consume(message?.body)).toMatchObject({ settled: { paid: 2 } });
   });
 
-  test('a message from a newer release is postponed unchanged, and neither dead-lettered nor started', async () => {
+  test('a message from a newer release is sent again unchanged, and neither dead-lettered nor started', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1);
     const newer = { ...batch, version: formatVersion + 1, added: 'by a newer release' };
     const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
     const applicationProperties = { traceparent };
     const delivery = { lockToken: 'token', deliveryCount: 9, messageId: 'm1', applicationProperties };
-    expect(await consume(newer, delivery)).toEqual({ putOff: expect.stringContaining('newer release') });
+    expect(await consume(newer, delivery)).toEqual({ resent: expect.stringContaining('newer release') });
     expect(sentAgain).toEqual([[newer, 30_000, 'm1', traceparent]]);
     expect(dead).toEqual([]);
     expect(await world.stored(shard, ids)).toMatchObject([{ claim: { phase: 'claimed' } }]);

@@ -135,7 +135,7 @@ test('every refund of the provider is recorded once, with its own amount, and th
   );
 });
 
-test('a provider that never gives back more than was paid makes no sum above it', () => {
+test('a provider that never refunds more than was paid makes no sum above it', () => {
   const moves = fc.array(
     fc.record({ amountMinor: fc.integer({ min: 1, max: paidMinor }), fails: fc.boolean() }),
     { maxLength: 8 },

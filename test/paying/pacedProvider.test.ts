@@ -8,7 +8,7 @@ import {
 import type {
   ChargeOutcome,
   ChargeRequest,
-  HeldBack,
+  BlockedCall,
   PaymentProvider,
   RateLimited,
 } from '../../src/paying/paymentProvider.ts';
@@ -21,7 +21,7 @@ import { type VirtualClock, virtualClock } from '../support/virtualClock.ts';
 
 const paid: ChargeOutcome = { kind: 'succeeded', paymentId: 'pi_1' };
 const limited: RateLimited = { kind: 'rateLimited', overRate: true, message: 'slow down' };
-const heldBack: HeldBack = { kind: 'heldBack', message: 'held back', retryAfterMs: 10_000 };
+const blocked: BlockedCall = { kind: 'blocked', message: 'blocked', retryAfterMs: 10_000 };
 const second = 1_000;
 
 const request = (invoiceId: string): ChargeRequest => ({
@@ -37,7 +37,7 @@ const request = (invoiceId: string): ChargeRequest => ({
 function world(
   answer: (call: { id: string; at: number }) => ChargeOutcome | RateLimited,
   allowance: PaymentAllowance = { rate: 10, accountRate: 100 },
-  held?: (clock: VirtualClock) => Promise<HeldBack | undefined>,
+  held?: (clock: VirtualClock) => Promise<BlockedCall | undefined>,
 ) {
   const clock = virtualClock();
   const telemetry = recordedTelemetry();
@@ -107,8 +107,8 @@ test('a call that may not be made any more once the account is known is not made
   expect(calls).toEqual([]);
 });
 
-test('what is held back is not called, and says why', async () => {
-  const held = { kind: 'heldBack' as const, message: 'another account', retryAfterMs: 60_000 };
+test('what is blocked is not called, and says why', async () => {
+  const held = { kind: 'blocked' as const, message: 'another account', retryAfterMs: 60_000 };
   const { clock, calls, paced } = world(
     () => paid,
     { rate: 10, accountRate: 100 },
@@ -179,11 +179,11 @@ test('a batch that may make no more calls gives its turns to others', async () =
   expect(calls.map(({ id }) => id)).toEqual(['other']);
 });
 
-test('while calls are held back nothing waits for a turn that no call would use', async () => {
-  const { clock, paced } = world(() => heldBack);
+test('while calls are blocked nothing waits for a turn that no call would use', async () => {
+  const { clock, paced } = world(() => blocked);
   const all = charges(paced, ids(100), { before: clock.monotonic() + 60 * second });
   await clock.advance(15 * second);
-  expect(await all).toEqual(Array(100).fill(heldBack));
+  expect(await all).toEqual(Array(100).fill(blocked));
 });
 
 test('another call at work on the same object: made again after a second, without slowing down the rest', async () => {

@@ -94,7 +94,7 @@ describe('it goes on after a try that has proved nothing', () => {
       { kind: 'transient', code: '503', message },
       attempt,
     ],
-    ['calls were held back, so none was made', { kind: 'heldBack', message, retryAfterMs: 1_000 }, attempt],
+    ['calls were blocked, so none was made', { kind: 'blocked', message, retryAfterMs: 1_000 }, attempt],
     ['no answer while the provider fails at everything', { kind: 'unknown', message, outage: true }, attempt],
     ['no answer: one attempt more', { kind: 'unknown', message }, attempt + 1],
   ])('%s', async (_, outcome, expected) => {
@@ -114,7 +114,7 @@ describe('it goes on after a try that has proved nothing', () => {
     expect((await world.consumer().pay(again)).settled.paid).toBe(1);
   });
 
-  test('its turn did not come, or it was put off for the rate limit: the claim goes stale, the attempt stays', async () => {
+  test('its turn did not come, or it was delayed by the rate limit: the claim goes stale, the attempt stays', async () => {
     for (const refuse of ['admission', 'turn'] as const) {
       const { batch, read } = await suspect();
       const { parts, policy } = world.consumer();
@@ -135,7 +135,7 @@ describe('it goes on after a try that has proved nothing', () => {
     }
   });
 
-  test('given back because the host stops: the message comes again, and it is paid as the same attempt', async () => {
+  test('returned because the host stops: the message comes again, and it is paid as the same attempt', async () => {
     const { batch, read } = await suspect();
     let looks = 0;
     // The permission goes after the start.

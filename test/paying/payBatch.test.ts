@@ -700,7 +700,7 @@ describe('time', () => {
     expect(settled.paid).toBe(2);
   });
 
-  test('permission withdrawn after the start: what was not called is given back, as never called', async () => {
+  test('permission withdrawn after the start: what was not called is returned, as never called', async () => {
     const { batch, shard, ids } = await world.claimedBatch(3);
     let mayCall = true;
     const { provider } = watchedProvider(world.provider, {
@@ -724,7 +724,7 @@ describe('time', () => {
   });
 
   test.each(['reset-after', 'reset-before', '503'])(
-    'a lost answer when calls are given back (%s): the next delivery pays, once',
+    'a lost answer when calls are returned (%s): the next delivery pays, once',
     async (kind) => {
       const { batch, shard, ids } = await world.claimedBatch(3);
       let mayCall = true;
@@ -744,7 +744,7 @@ describe('time', () => {
     },
   );
 
-  test('a delivery whose settlement fails ends once the rest is given back: the next one would take it for called', async () => {
+  test('a delivery whose settlement fails ends once the rest is returned: the next one would take it for called', async () => {
     const { batch, shard, ids } = await world.claimedBatch(3);
     let mayCall = true;
     const { provider } = watchedProvider(world.provider, {

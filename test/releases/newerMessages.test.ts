@@ -56,7 +56,7 @@ test('a release that raises formatVersion: the older one leaves its invoices and
   const waiting = { active: 0, locked: 0, scheduled: batches, deadLettered: 0, abandoned: before.abandoned };
   await until(view.commandStats, ({ scheduled, locked }) => scheduled === batches && locked === 0);
   expect(await view.commandStats()).toMatchObject(waiting);
-  expect(old.lines.filter((line) => line.includes('{"putOff":"a payment batch was'))).toHaveLength(batches);
+  expect(old.lines.filter((line) => line.includes('{"resent":"a payment batch was'))).toHaveLength(batches);
 
   // Back to the older release alone: what is newer waits, also a message that a sender left in the outbox.
   second.kill('SIGKILL');
@@ -84,7 +84,7 @@ test('a release that raises formatVersion: the older one leaves its invoices and
   expect(failuresOf(old)).toEqual([]);
   expect(old.lines.filter((line) => line.includes('cannot be read and is passed over'))).toEqual([]);
 
-  // Forward again: the next release takes what was put off.
+  // Forward again: the next release takes what was sent again.
   const third = await start(releases.next, 'next-third');
   old.kill('SIGKILL');
   await until(

@@ -82,7 +82,7 @@ test('side by side: both releases claim and pay each other’s invoices until th
   };
   const ids = [...(await claimedBy(older, 'side-a')), ...(await claimedBy(current, 'side-b'))];
   // Both take batches from the queue. So many calls without an answer may open a
-  // circuit breaker, and what it holds back is due again after seconds.
+  // circuit breaker, and what it blocks is due again after seconds.
   await until(
     async () => {
       await run(current, 'processInvoices');

@@ -22,7 +22,7 @@ export interface RollingWorld {
   view: CloudView;
   /** Starts a host, which is killed after the test. */
   start: (app: string, name: string) => Promise<HostProcess>;
-  /** Every invoice of every test is paid and charged once, has one receipt, and no message is left or given up. */
+  /** Every invoice of every test is paid and charged once, has one receipt, and no message is unsent or a dead letter. */
   expectAllToAddUp: (host: HostProcess) => Promise<void>;
 }
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { movementKinds } from '../../src/invoice/figures/counters.ts';
-import type { DayFigure } from '../../src/invoice/store/invoiceStore.ts';
+import { reportKinds } from '../../src/invoice/counters/counters.ts';
+import type { DayCount } from '../../src/invoice/store/invoiceStore.ts';
 import { addUp } from '../../src/reporting/report.ts';
 
 test('adds up by day, currency and kind', () => {
-  const one = (kind: DayFigure['kind'], day: string, currency: string, amountMinor: number) => ({
+  const one = (kind: DayCount['kind'], day: string, currency: string, amountMinor: number) => ({
     kind,
     day,
     currency,
@@ -30,8 +30,8 @@ test('adds up by day, currency and kind', () => {
   ]);
 });
 
-const figure: fc.Arbitrary<DayFigure> = fc.record({
-  kind: fc.constantFrom(...movementKinds),
+const figure: fc.Arbitrary<DayCount> = fc.record({
+  kind: fc.constantFrom(...reportKinds),
   day: fc.constantFrom('2026-01-01', '2026-01-02', '2026-01-03'),
   currency: fc.constantFrom('USD', 'JPY', 'KWD'),
   count: fc.integer({ min: 1, max: 1000 }),
@@ -42,7 +42,7 @@ test('loses nothing, in whatever order it comes', () => {
   fc.assert(
     fc.property(fc.array(figure, { maxLength: 100 }), (all) => {
       const { days, totals: currencies } = addUp(all);
-      for (const kind of movementKinds) {
+      for (const kind of reportKinds) {
         const ofKind = all.filter((one) => one.kind === kind);
         for (const rows of [days, currencies]) {
           expect(rows.reduce((sum, totals) => sum + totals[kind].amountMinor, 0)).toBe(

@@ -111,7 +111,7 @@ export async function simulate(plan: Plan, options: SimulationOptions = {}): Pro
     },
   });
   let events = 0;
-  /** It would end the process. */
+  /** It would crash the process. */
   const unhandled = (error: unknown) => {
     const what = `a rejection that nobody handles: ${String(error)}`;
     violation ??= { invariant: 'no bug', what, at: timeline.now - startedAt };

@@ -4,7 +4,7 @@
  */
 export const needsOwnProcess: string[] = [
   // They start hosts, servers and browsers, and end with them.
-  'test/{browser,bulk,chaos,crash,e2e,fuzz,library,releases,scripts,shutdown}/**/*.test.ts',
+  'test/{browser,crash,e2e,fleet,fuzz,library,releases,scripts}/**/*.test.ts',
   'packages/leases/test/blob/*.test.ts',
   'packages/leases/test/memory.test.ts',
   'packages/lock-stores/test/**/*.test.ts',

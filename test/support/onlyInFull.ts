@@ -3,8 +3,9 @@
  * waiting: for hosts, browsers, packages and real lock servers. What stays has at least one of each kind but the servers.
  */
 export const onlyInFull: string[] = [
-  'test/{bulk,fuzz,library,releases,shutdown}/**/*.test.ts',
-  'test/browser/{actions,finding,imports,pages,typing}.test.ts',
+  'test/{fuzz,library,releases}/**/*.test.ts',
+  'test/fleet/campaign.test.ts',
+  'test/browser/{actions,finding,imports,pages,records,typing}.test.ts',
   'test/e2e/{events,locks,money,ops,stalledRun,tracing}.test.ts',
   'test/{package,scripts/keepRelease,scripts/afterRestore}.test.ts',
   'test/scripts/deployment/{target,verifyDeployment}.test.ts',

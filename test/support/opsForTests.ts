@@ -85,6 +85,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     // As if the platform had signed in every caller who says so, and everybody else had a key.
     callerOf: (request: Pick<OpsRequest, 'headers'>) =>
       callerOf(request, request.headers.get('x-ms-client-principal') === null ? 'none' : 'platform'),
+    account: async () => ({ mode: 'test', deployment: 'test', account: 'acct_1' }),
     environment: 'test',
     shards: 4,
     corrections: correctionParts({ invoices, provider, clock }),

@@ -1,5 +1,5 @@
 import type { DocumentStore } from '../../packages/jobs/src/documents/documentStore.ts';
-import { createDays, figureMoves, standingOf } from '../../src/invoice/figures/counters.ts';
+import { createDays, counterPatches, standingOf } from '../../src/invoice/counters/counters.ts';
 import { type Invoice, invoiceSchema } from '../../src/invoice/invoice.ts';
 
 /**
@@ -13,7 +13,7 @@ export async function putCounted(
 ): Promise<void> {
   const { shard } = document;
   const standing = await standingOf(documents, shard, now);
-  const figures = isCountable(document) ? figureMoves(standing, [{ after: document }]) : [];
+  const figures = isCountable(document) ? counterPatches(standing, [{ after: document }]) : [];
   await createDays(documents, shard, figures);
   const answer = await documents.transact(shard, [{ kind: 'create', document }, ...figures]);
   if (answer.kind !== 'committed') throw new Error(`${document.id} could not be stored: ${answer.kind}`);

@@ -101,7 +101,7 @@ test('held bytes arrive in order once the fault is over', async () => {
   await expect.poll(() => one.answers.join('')).toBe('AB');
 });
 
-test('a delay holds back what the client sends, and order is kept when it ends', async () => {
+test('a delay stops what the client sends, and order is kept when it ends', async () => {
   using one = await client();
   proxy.fault({ kind: 'delay', ms: 300 });
   const sentAt = performance.now();

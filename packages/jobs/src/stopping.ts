@@ -44,7 +44,7 @@ export interface Stopping {
   cloud: { close(): Promise<void> };
 }
 
-/** Time that steps under leases have to finish (ms). Then the leases are taken from them. */
+/** Time that steps under leases have to finish (ms). Then they lose their leases. */
 const stepMs = 1_500;
 
 /**

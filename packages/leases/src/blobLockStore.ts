@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import {
+  AnonymousCredential,
   ContainerClient,
   newPipeline,
   type RequestPolicyFactory,
   RestError,
   type StoragePipelineOptions,
+  StorageSharedKeyCredential,
 } from '@azure/storage-blob';
 import { checkKey, checkOwner } from './lockKeys.ts';
 import type { LockRecord, LockStore, LockView, Refusal, StoreTraits } from './lockStore.ts';
@@ -26,6 +28,15 @@ export const blobTraits: StoreTraits = {
   looks: 'anyone',
 };
 
+type Credential = NonNullable<Parameters<typeof newPipeline>[0]>;
+type TokenCredential = Exclude<Credential, StorageSharedKeyCredential | AnonymousCredential>;
+
+/** A `ContainerClient` by its shape, since `import` and `require` load different classes of it. */
+export interface LockBlobs {
+  readonly url: string;
+  readonly credential: TokenCredential | { readonly accountName: string } | object;
+}
+
 /**
  * A lock store on Azure Blob Storage: each lock is the lease of an empty blob in `container`, which is
  * created on first use. Never deletes a blob, because the blob carries the lock's fence.
@@ -34,9 +45,9 @@ export const blobTraits: StoreTraits = {
  * lease must account for every request. `pipeline` configures the pipeline used instead; its `retryOptions`
  * are ignored. Its connections are its own, too (`ownConnections`).
  */
-export function blobLockStore(container: ContainerClient, pipeline: StoragePipelineOptions = {}): LockStore {
+export function blobLockStore(container: LockBlobs, pipeline: StoragePipelineOptions = {}): LockStore {
   const connections = ownConnections(container.url);
-  const requests = newPipeline(container.credential, { ...pipeline, retryOptions: { maxTries: 1 } });
+  const requests = newPipeline(credentialOf(container), { ...pipeline, retryOptions: { maxTries: 1 } });
   requests.factories.push(connections.policy);
   const locks = new ContainerClient(container.url, requests);
   const blob = memoized((key) => locks.getBlockBlobClient(blobName(key)));
@@ -47,6 +58,9 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
       return view(leaseState, metadata, etag, date);
     } catch (error) {
       if (blobAnswer(error)?.status === 404) return undefined;
+      // The answer to a HEAD request has no body, and the SDK gives its error no message.
+      if (error instanceof RestError && error.message === '')
+        error.message = `${error.statusCode ?? ''} ${errorCode(error)}`.trim();
       throw error;
     }
   }
@@ -179,6 +193,15 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
   };
 }
 
+/** The pipeline signs with a key only if the credential is of the class that is imported here. */
+function credentialOf({ credential }: LockBlobs): Credential {
+  if ('getToken' in credential) return credential;
+  if (!('accountName' in credential)) return new AnonymousCredential();
+  const key: unknown = Reflect.get(credential, 'accountKey');
+  if (!Buffer.isBuffer(key)) throw new TypeError('The credential of the container has no account key');
+  return new StorageSharedKeyCredential(credential.accountName, key.toString('base64'));
+}
+
 /** A version as an ETag. One that this store cannot have given out becomes an ETag that no blob has. */
 function etag(version: string): string {
   return /^"[\x21\x23-\x7e]+"$/.test(version) ? version : '"none"';
@@ -287,9 +310,12 @@ export interface BlobAnswer {
 export function blobAnswer(error: unknown): BlobAnswer | undefined {
   if (!(error instanceof RestError) || error.statusCode === undefined) return undefined;
   if (![404, 409, 412].includes(error.statusCode)) return undefined;
-  // A HEAD response has no body; its code is in a header.
-  const code = error.code ?? error.response?.headers.get('x-ms-error-code') ?? '';
-  return { status: error.statusCode, code };
+  return { status: error.statusCode, code: errorCode(error) };
+}
+
+/** A HEAD response has no body; its code is in a header. */
+function errorCode({ code, response }: RestError): string {
+  return code ?? response?.headers.get('x-ms-error-code') ?? '';
 }
 
 /** True if the service refuses the credential (401, 403) or the name of the container (400). */

@@ -155,7 +155,7 @@ export function holdLease(
     },
     release() {
       compareClock();
-      // A lost lease is not given back: the lock may already be someone else's.
+      // A lost lease is not released: the lock may already be someone else's.
       releasing ??= state === 'held' ? end() : keeping;
       return releasing;
     },

@@ -38,7 +38,7 @@ export interface Lease extends AsyncDisposable {
   assertHeld(): void;
   /**
    * Gives the lock back, unless the lease is lost. Idempotent, never rejects, takes at most two request
-   * timeouts (5 s each by default). A lease that cannot be given back runs out by itself.
+   * timeouts (5 s each by default). A lease that cannot be released runs out by itself.
    */
   release(): Promise<void>;
 }

@@ -104,7 +104,7 @@ export type Singleton = <Input, Context extends Invocation, Output>(
  *
  * `singleton('nightly', handler, { whenHeld: 'skip' })`
  *
- * `instance` names this process as the owner of its leases, and `choice` says how they are taken. The handler must call `lease.assertHeld()` before
+ * `instance` names this process as the owner of its leases, and `choice` says how they are acquired. The handler must call `lease.assertHeld()` before
  * each side effect.
  */
 export function createSingleton(locks: Locks, instance: string, choice: LeaseChoice = {}): Singleton {

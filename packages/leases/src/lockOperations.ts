@@ -26,14 +26,14 @@ export type ForceReleaseOutcome =
   | { kind: 'released'; previous: LockRecord; fence: number }
   /** There is no such lock. */
   | { kind: 'notFound' }
-  /** Free, and the expected owner was not its last holder. */
-  | { kind: 'notHeld' }
+  /** Free, and the expected owner was not its last holder, who is `owner` if they left a name. */
+  | { kind: 'notHeld'; owner: LeaseOwner | undefined }
   /** Held by someone else, or taken by someone else meanwhile. `owner` is undefined if they left no name. */
   | { kind: 'otherOwner'; owner: LeaseOwner | undefined }
   /** The store cannot take a lock away. The lease ends when its holder stops renewing it. */
   | { kind: 'unsupported' };
 
-/** Length of the lease that is taken meanwhile, in milliseconds: enough time to raise the fence. */
+/** Length of the lease that is acquired meanwhile, in milliseconds: enough time to raise the fence. */
 const ownLeaseMs = 15_000;
 
 /**
@@ -44,7 +44,7 @@ const ownLeaseMs = 15_000;
  * break and raise is finished by calling again. The caller writes the audit record.
  *
  * `signal` limits the look and the break (default: 20 s); the other requests have their own limits. A lock
- * that could not be given back at the end is counted in `telemetry` and runs out by itself, within 15 s on most stores.
+ * that could not be released at the end is counted in `telemetry` and runs out by itself, within 15 s on most stores.
  *
  * @throws RangeError if `actor` or `reason` is blank. Nothing has been done.
  * @throws LockStoreFailed or the store's error if an answer is lost. The lease may then be broken without a
@@ -68,7 +68,7 @@ export async function forceRelease(
   if (view === undefined) return { kind: 'notFound' };
   const previous = view.record;
   if (previous?.owner.instance !== expectedOwner) {
-    return view.held ? { kind: 'otherOwner', owner: previous?.owner } : { kind: 'notHeld' };
+    return { kind: view.held ? 'otherOwner' : 'notHeld', owner: previous?.owner };
   }
   // Only if the record is still the one just read: a new holder writes its own.
   const broken = view.held ? await store.break(key, view.version, signal) : 'notHeld';
@@ -96,7 +96,7 @@ const looks = 10;
 const lookAgainMs = 200;
 
 /**
- * The fence of someone who took the lock right after it was broken, as waiters do. It is written a moment after the lease
+ * The fence of someone who acquired the lock right after it was broken, as waiters do. It is written a moment after the lease
  * is taken; undefined if none comes, as from a holder without a fence.
  */
 async function fenceAfter(

@@ -7,7 +7,7 @@ import type { Loss } from './lease.ts';
 export interface LeaseOwner {
   /** The process: its instance id. */
   instance: string;
-  /** The function or job that took the lease. Also an attribute of every metric: keep its values few. */
+  /** The function or job that acquired the lease. Also an attribute of every metric, so its values should be few. */
   job: string;
   /** One run of the job. */
   runId?: string;
@@ -20,7 +20,7 @@ export interface LockRecord {
   owner: LeaseOwner;
   /** Start of the tenure (ms since the epoch). */
   since: number;
-  /** Time for which the store keeps the lease without a renewal (ms). */
+  /** Time for which the store grants the lease without a renewal (ms). */
   leaseMs: number;
 }
 
@@ -133,7 +133,8 @@ export interface LockStore extends AsyncDisposable {
   ) => Promise<number | 'held'>;
   /**
    * Prepares to be woken when it is this caller's turn. Its place in line begins with the first `take` that names its ticket.
-   * Undefined if the store can wake nobody: its waiters look again and again.
+   * Without `take` there is no line, and all who wait are woken. Undefined if the store can wake nobody: its waiters look again and
+   * again.
    */
   readonly wait?: (key: string, signal: AbortSignal) => Promise<LineWait>;
   /**

@@ -50,7 +50,7 @@ export interface Wanted {
 }
 
 /**
- * Tries once to take the lock. Returns null if another lease holds it.
+ * Tries once to acquire the lock. Returns null if another lease holds it.
  *
  * On a store that can: take. Elsewhere, fenced: look, acquire, raise. The look returns the version and the fence that the raise needs, and on a held
  * lock it saves an acquire that would be refused. Where only the holder can look: acquire, look, raise. Unfenced:
@@ -173,14 +173,14 @@ export async function attemptAcquire(
 
 /**
  * The first number above the last fence of the lock and above `floor` that is no less than `now`, in milliseconds since the
- * epoch. So fences rise even if the store has lost its data, as long as that clock does not go back and the lock is taken
+ * epoch. So fences rise even if the store has lost its data, as long as that clock does not go back and the lock is acquired
  * less than a thousand times a second.
  */
 export function nextFence(last: number | undefined, now: number, floor = 0): number {
   return Math.max(1, (last ?? 0) + 1, Math.floor(now), floor + 1);
 }
 
-/** Options of taking a lease. */
+/** Options of acquiring a lease. */
 export interface LeaseChoice {
   /**
    * Default true: the lease gets a fencing token and records its owner. False halves its requests; use it
@@ -210,7 +210,7 @@ export interface Locks {
    * @throws LockTimeout if the lock stayed held, or the store out of reach, until the time ran out.
    * @throws LockStoreFailed, `permanent`, if no further try can succeed.
    * @throws LocksClosed if this process is shutting down.
-   * @throws the reason of `signal` if that aborts. A lease acquired by then is given back.
+   * @throws the reason of `signal` if that aborts. A lease acquired by then is released.
    */
   acquire(
     key: string,
@@ -265,7 +265,7 @@ export interface LocksOptions {
 
 /**
  * The locks of one process. Call `drain` before the process ends: one that dies without it leaves its locks
- * taken until their leases run out.
+ * occupied until their leases run out.
  *
  * @throws RangeError unless the store grants leases of `leaseSeconds`.
  */

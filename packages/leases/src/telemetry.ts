@@ -20,7 +20,7 @@ export const partMetric = {
   paceRate: 'pace.rate',
   paceAlone: 'pace.alone',
   workItemDone: 'work_item.done',
-  workItemPostponed: 'work_item.postponed',
+  workItemRetried: 'work_item.retried',
   workItemWaitedMs: 'work_item.waited_ms',
   runEnded: 'run.ended',
   runGroupEnded: 'run.group_ended',

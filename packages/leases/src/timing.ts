@@ -4,7 +4,7 @@ import type { Refusal, StoreTraits } from './lockStore.ts';
 
 /** The times of a lease, in milliseconds. */
 export interface LeaseTiming {
-  /** Time for which the store keeps a lease without a renewal. */
+  /** Time for which the store grants a lease without a renewal. */
   leaseMs: number;
   /**
    * Time by which the holder stops trusting it sooner than the store, for clock drift and side effects in flight.
@@ -145,7 +145,7 @@ export function afterRenewal(
   return { kind: 'held', ...failed, renewAt: at.now + between(retryMinMs, retryMaxMs, timed.random) };
 }
 
-/** The loss of a tenure that is given up at `now`. */
+/** The loss of a tenure that ends at `now`. */
 export function timeOver(tenure: Tenure, now: number, requestInFlight = false): Loss {
   const late = Math.max(0, Math.round(now - tenure.trustedUntil));
   if (tenure.failures > 0) {

@@ -133,7 +133,7 @@ describe('tryAcquire', () => {
     expect(await acquiring).toEqual(new LockStoreFailed(`Cannot lock "${key}"`, new RequestTimedOut(5000)));
   });
 
-  test('a lease whose fence cannot be written is given back', async () => {
+  test('a lease whose fence cannot be written is released', async () => {
     const { locks, clock, network, memory } = virtualLocks();
     network.fault = (operation) =>
       operation === 'raise' ? { kind: 'status', status: 500 } : { kind: 'none' };
@@ -215,7 +215,7 @@ describe('a floor under new fences', () => {
     expect((await locks.tryAcquire(key, owner))?.fence).toBe(5_000_000_001);
   });
 
-  test('one that is ahead goes on as it is, and so does one whose fences nobody has seen', async () => {
+  test('one with a higher fence goes on as it is, and so does one whose fences nobody has seen', async () => {
     const first = virtualLocks();
     const before = await first.locks.tryAcquire(key, owner);
     await before?.release();

@@ -72,7 +72,7 @@ describe('under a lasting fault, the signal fires at least one margin before ano
   );
 });
 
-test('a slow success within the request timeout keeps the lease', async () => {
+test('a slow success within the request timeout renews the lease', async () => {
   for (let seed = 1; seed <= 20; seed++) {
     expect(await trial({ kind: 'slowSuccess', ms: 2000 }, seed)).toBeNaN();
   }

@@ -95,7 +95,7 @@ describe('while it is held', () => {
     await lease.release();
   });
 
-  test('a renewal without an answer is given up after 5 s and retried', async () => {
+  test('a renewal without an answer times out after 5 s and retried', async () => {
     const { lease, clock, network, calls } = await hold();
     network.fault = { kind: 'blackHole' };
     await clock.advance(14_999);
@@ -172,7 +172,7 @@ describe('it is lost', () => {
     expect(calls).toEqual([]);
   });
 
-  test('expired: a wall clock that is set back meanwhile lengthens nothing', async () => {
+  test('expired: a wall clock that steps back meanwhile lengthens nothing', async () => {
     const wall = { behindMs: 0 };
     const { lease, clock, calls } = await hold(wall);
     wall.behindMs = 7_200_000;
@@ -218,7 +218,7 @@ describe('it is lost', () => {
     expect(lease.lost).toEqual({ reason: 'taken', detail: 'first' });
   });
 
-  test('and then it is not given back: the lock may be someone else’s', async () => {
+  test('and then it is not released: the lock may be someone else’s', async () => {
     const { lease, clock, network, calls } = await hold();
     network.fault = { kind: 'resetBefore' };
     await clock.advance(30_000);
@@ -273,7 +273,7 @@ describe('release', () => {
     },
   );
 
-  test('a renewal refused while the lease is given back is not a loss', async () => {
+  test('a renewal refused while the lease is released is not a loss', async () => {
     const { lease, clock, network, telemetry } = await hold();
     network.fault = { kind: 'delay', ms: 2000 };
     await clock.advance(10_000);

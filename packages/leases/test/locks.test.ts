@@ -99,7 +99,7 @@ describe('acquire', () => {
     await held?.release();
   });
 
-  test('a lock acquired after its caller gave up is given back', async () => {
+  test('a lock acquired after its caller gave up is released', async () => {
     const { locks, clock, network, memory } = virtualLocks();
     network.fault = (operation) =>
       operation === 'acquire' ? { kind: 'slowSuccess', ms: 2000 } : { kind: 'none' };
@@ -195,7 +195,7 @@ describe('drain', () => {
     await held?.release();
   });
 
-  test('waits for an acquire in flight, whose lease is given back', async () => {
+  test('waits for an acquire in flight, whose lease is released', async () => {
     const { locks, clock, memory, network } = virtualLocks();
     network.fault = (operation) =>
       operation === 'raise' ? { kind: 'slowSuccess', ms: 2000 } : { kind: 'none' };

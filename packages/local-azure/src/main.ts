@@ -15,7 +15,7 @@ local-azure host [options]         a Functions app, on them
 local-azure cosmos [options]       Cosmos DB alone
 local-azure service-bus [options]  Service Bus alone
 local-azure --version
-Each command but the last two has --help.`;
+services and host list their options with --help.`;
 
 const [command] = process.argv.slice(2);
 if (command === '--version') console.log(version());

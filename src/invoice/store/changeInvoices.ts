@@ -8,7 +8,7 @@ import {
 } from '@payonce/jobs/documents';
 import type { OutboxMessage } from '@payonce/jobs/outbox';
 import type { Clock } from '@payonce/leases/clock';
-import type { CounterKeeper } from '../figures/counters.ts';
+import type { CounterKeeper } from '../counters/counters.ts';
 import { type Invoice, invoiceSchema, isInvoice } from '../invoice.ts';
 import { creationsOf, hasWrite, type InvoiceChange, ifUnchanged, namedWrite } from '../invoiceChange.ts';
 import { shardOf } from '../shard.ts';
@@ -17,7 +17,7 @@ import type { ChangedInvoices, ChangeRequest, Updated, UpdateRequest } from './i
 interface Parts {
   documents: DocumentStore;
   clock: Clock;
-  figures: CounterKeeper;
+  counters: CounterKeeper;
 }
 
 /** Changes one invoice, decided on what is stored; see `InvoiceStore.update`. */
@@ -62,7 +62,7 @@ export async function changeInvoices<R>(
 }
 
 async function change<R>(
-  { documents, clock, figures }: Parts,
+  { documents, clock, counters }: Parts,
   {
     shard,
     ids,
@@ -90,9 +90,9 @@ async function change<R>(
         const patches = items.map((item) => ifUnchanged(item.invoice, namedWrite(item.change, write)));
         const before = items.map(({ invoice }) => invoice);
         const messages = items.flatMap((item) => item.messages);
-        return [...creationsOf(messages), ...figures.patching(shard, patches, before)];
+        return [...creationsOf(messages), ...counters.patching(shard, patches, before)];
       },
-      onRefused: (operations, codes) => figures.refused(shard, operations, codes),
+      onRefused: (operations, codes) => counters.refused(shard, operations, codes),
       reread: (items) => read(items.map(({ invoice }) => invoice.id)),
       // A transaction is whole: one invoice shows it for all.
       isApplied: (stored) => stored.some((invoice) => hasWrite(invoice, write)),

@@ -9,8 +9,8 @@ import {
   whereAll,
 } from '@payonce/jobs/documents/cosmos';
 import { z } from 'zod';
-import { dayId, standingId } from '../figures/counters.ts';
-import type { FigureReads } from '../figures/invoiceFigures.ts';
+import { dayId, standingId } from '../counters/counters.ts';
+import type { CounterReads } from '../counters/invoiceCounters.ts';
 import type { Only } from '../foundKinds.ts';
 import { shardNames } from '../shard.ts';
 import { type Backlog, type InvoiceFilter, type Overdue, oldestDue, retryWithinMs } from './invoiceStore.ts';
@@ -25,7 +25,7 @@ const textsSchema = z.array(z.string());
 
 /** The part of a query that finds the invoices that match at `now` (ISO 8601, UTC). Pure. */
 export function whereOf(
-  { customer, currency, status, dueAfter, dueBefore, undecided, only }: InvoiceFilter,
+  { customer, currency, status, dueAfter, dueBefore, undecided, only, run }: InvoiceFilter,
   now: string,
   more: readonly QueryCondition[] = [],
 ) {
@@ -44,6 +44,11 @@ export function whereOf(
       name: '@now',
       value: ifOnly('waitsForRetry', now),
     },
+    {
+      condition: 'EXISTS (SELECT VALUE e FROM e IN c.timeline WHERE e.runId = @run)',
+      name: '@run',
+      value: run,
+    },
     ...more,
   ]);
 
@@ -61,11 +66,11 @@ export async function listShard(
   filter: InvoiceFilter,
   { shard, behind, limit, now }: { shard: string; behind?: string; limit: number; now: string },
 ): Promise<unknown[]> {
-  const { dueAfter, dueBefore, only } = filter;
+  const { dueAfter, dueBefore, only, run } = filter;
   const { where, parameters } = whereOf(filter, now, [
     { condition: 'c.id > @behind', name: '@behind', value: behind },
   ]);
-  if (dueAfter === undefined && dueBefore === undefined && only === undefined) return inOrder(where);
+  if (dueAfter === undefined && dueBefore === undefined && (only ?? run) === undefined) return inOrder(where);
   const query = `SELECT TOP ${fewMatches} VALUE c.id FROM c WHERE ${where}`;
   const found = textsSchema.parse(await queryAll(container, { query, parameters }, shard));
   if (found.length === fewMatches) return inOrder(where);
@@ -178,12 +183,12 @@ export async function cosmosOverdue(
 /** Invoices that a page of a recount holds at most. */
 export const pageSize = 1000;
 
-/** Fields that the figures depend on. */
+/** Fields that the counters depend on. */
 const countedFields = `c.id, c.version, c.currency, c.amountMinor, c.status, c.actionableAt, c.payment, c.declinedAt,
   c.reversals`;
 
-/** See `FigureReads`. Each query but that of `all` uses an index, and finds little. */
-export function cosmosFigureReads(container: Container): FigureReads {
+/** See `CounterReads`. Each query but that of `all` uses an index, and finds little. */
+export function cosmosCounterReads(container: Container): CounterReads {
   return {
     standing: () => queryAll(container, spec('SELECT * FROM c WHERE c.id = @id', { '@id': standingId })),
 

@@ -12,11 +12,11 @@ import {
 } from '@payonce/jobs/documents/cosmos';
 import type { Clock } from '@payonce/leases/clock';
 import { z } from 'zod';
-import { counterKeeper } from '../figures/counters.ts';
-import { invoiceFigures } from '../figures/invoiceFigures.ts';
+import { counterKeeper } from '../counters/counters.ts';
+import { invoiceCounters } from '../counters/invoiceCounters.ts';
 import { invoiceSchema, isInvoice } from '../invoice.ts';
 import { shardOf } from '../shard.ts';
-import { cosmosFigureReads, cosmosOverdue, listShard, pageByShard, whereOf } from './cosmosInvoiceReads.ts';
+import { cosmosCounterReads, cosmosOverdue, listShard, pageByShard, whereOf } from './cosmosInvoiceReads.ts';
 import { cosmosSearch, cosmosTotals } from './cosmosSearch.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 import { addInvoices, invoiceWrites } from './invoiceWrites.ts';
@@ -30,11 +30,11 @@ export function cosmosInvoiceStore(
 ): InvoiceStore {
   const documents = cosmosDocuments(container);
   const iso = () => new Date(clock.now()).toISOString();
-  const reads = cosmosFigureReads(container);
-  const figures = counterKeeper({ documents, clock });
-  const parts = { documents, clock, shards, figures };
+  const reads = cosmosCounterReads(container);
+  const counters = counterKeeper({ documents, clock });
+  const parts = { documents, clock, shards, counters };
 
-  const kept = invoiceFigures({ ...parts, reads, onUnreadable });
+  const kept = invoiceCounters({ ...parts, reads, onUnreadable });
 
   return {
     ...invoiceWrites(parts),

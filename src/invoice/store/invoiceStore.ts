@@ -1,7 +1,7 @@
 import type { Fence } from '@payonce/jobs/claims';
 import type { Page, Patch } from '@payonce/jobs/documents';
 import type { OutboxMessage } from '@payonce/jobs/outbox';
-import type { MovementKind } from '../figures/counters.ts';
+import type { ReportKind } from '../counters/counters.ts';
 import type { FoundKind, Only } from '../foundKinds.ts';
 import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { CalledBefore, InvoiceChange, Standing, Starting, ToStart } from '../invoiceChange.ts';
@@ -58,14 +58,14 @@ export interface InvoiceStore {
   search(text: string): Promise<Found>;
   /**
    * Numbers of invoices over all shards at `now` (ISO 8601, UTC). Read from counters that each write keeps
-   * (invoice/figures/counters.ts), so the number of invoices does not matter.
+   * (invoice/counters/counters.ts), so the number of invoices does not matter.
    */
-  figures(now: string): Promise<InvoiceFigures>;
-  /** Amounts paid, declined, refunded and disputed on each of these days (`YYYY-MM-DD`, both included), from the same figures. */
-  dayFigures(days: { from: string; to: string }): Promise<{ figures: DayFigure[]; unreadable: number }>;
-  /** Counts the invoices of a shard, and puts its figures right. @throws {NewerVersion} {UnreadableDocument} */
+  counts(now: string): Promise<StandingCounts>;
+  /** Amounts paid, declined, refunded and disputed on each of these days (`YYYY-MM-DD`, both included), from the same counters. */
+  dayCounts(days: { from: string; to: string }): Promise<{ counts: DayCount[]; unreadable: number }>;
+  /** Counts the invoices of a shard, and corrects its counters. @throws {NewerVersion} {UnreadableDocument} */
   recount(shard: string): Promise<Recounted>;
-  /** Keeps the figures cheap to read; each sweep does (invoice/figures/invoiceFigures.ts). */
+  /** Keeps the counters cheap to read; each sweep does (invoice/counters/invoiceCounters.ts). */
   moveHorizons(signal?: AbortSignal): Promise<void>;
   /** Number of claims that are not stale at `now` (ISO 8601, UTC), over all shards. */
   openClaims(now: string): Promise<number>;
@@ -126,7 +126,7 @@ export interface Started {
   starting: Starting;
 }
 
-/** An invoice of a batch, and what it asks for: the figures of its day add that up. */
+/** An invoice of a batch, and what it asks for: the counters of its day add that up. */
 export interface SettledItem {
   invoiceId: string;
   amountMinor: number;
@@ -186,6 +186,8 @@ export interface InvoiceFilter {
   /** Its payment, a refund or a dispute is not decided: the provider is asked about it. */
   undecided?: true;
   only?: Only;
+  /** Id of a run that has claimed, retried or voided it. */
+  run?: string;
 }
 
 export interface SortedList extends Pick<InvoiceFilter, 'dueAfter' | 'dueBefore'> {
@@ -198,7 +200,7 @@ export interface InvoiceTotals {
   count: number;
   /** False: there are more, and the sums are of those that were read. */
   isExact: boolean;
-  sums: readonly ReversedFigure[];
+  sums: readonly ReversedCount[];
   /** Request units. */
   charge: number;
 }
@@ -276,7 +278,7 @@ export interface Writes {
 
 export interface ChangeRequest<R> {
   shard: string;
-  /** At most 48: each may move the figures of another day, and a transaction has 100 operations. */
+  /** At most 48: each may change the counters of another day, and a transaction has 100 operations. */
   ids: readonly string[];
   /** Decides on each as it is stored; asked again for those that somebody else changed meanwhile. */
   decide: (invoice: Invoice) => { kind: 'change'; change: InvoiceChange } | { kind: 'refuse'; why: R };
@@ -299,23 +301,23 @@ export interface Backlog {
   since?: string;
 }
 
-export interface InvoiceFigures {
+export interface StandingCounts {
   byStatus: ReadonlyMap<string, number>;
   /** Claims whose holder has given no sign of life for too long. */
   staleClaims: number;
   /** Invoices with a recorded successful charge. */
   charges: number;
   /** Invoices of which something is refunded or about to be, by currency. */
-  refunded: readonly ReversedFigure[];
+  refunded: readonly ReversedCount[];
   /** Refunds of ours that were ordered in vain so far, or that a person has to decide on. */
   overdueRefunds: number;
   /** Disputes that the bank has not decided, by currency. */
-  openDisputes: readonly ReversedFigure[];
-  /** Invoices that have moved to the archive; the other figures include them. */
+  openDisputes: readonly ReversedCount[];
+  /** Invoices that are in the archive; the other counts include them. */
   archived: number;
 }
 
-export interface ReversedFigure {
+export interface ReversedCount {
   currency: string;
   count: number;
   /** Their sum in minor units; exact up to 2⁵³. */
@@ -323,11 +325,11 @@ export interface ReversedFigure {
 }
 
 /** A day's sum of one kind in one currency. */
-export interface DayFigure {
+export interface DayCount {
   /** `YYYY-MM-DD`, UTC. */
   day: string;
   currency: string;
-  kind: MovementKind;
+  kind: ReportKind;
   count: number;
   amountMinor: number;
 }
@@ -335,7 +337,7 @@ export interface DayFigure {
 /** A count that a recount has put right. */
 export interface Correction {
   shard: string;
-  /** `YYYY-MM-DD`; absent if it is no figure of a day. */
+  /** `YYYY-MM-DD`; absent if it is no counter of a day. */
   day?: string;
   figure: string;
   was: number;

@@ -15,7 +15,7 @@ import type { Sender } from '@payonce/jobs/outbox';
 import type { Clock } from '@payonce/leases/clock';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import type { Countable, CounterKeeper } from '../figures/counters.ts';
+import type { Countable, CounterKeeper } from '../counters/counters.ts';
 import {
   type Imported,
   type Invoice,
@@ -45,14 +45,14 @@ export function invoiceWrites({
   documents,
   clock,
   shards,
-  figures,
+  counters,
 }: {
   documents: DocumentStore;
   clock: Clock;
   shards: number;
-  figures: CounterKeeper;
+  counters: CounterKeeper;
 }): Pick<InvoiceStore, 'claim' | 'start' | 'giveBack' | 'settle' | 'update' | 'change'> {
-  const store = { documents, clock, figures };
+  const store = { documents, clock, counters };
 
   return {
     async claim({ shard, batchId, invoices, fence, plan, assertHeld }) {
@@ -64,9 +64,9 @@ export function invoiceWrites({
         plan(items) {
           planned = plan(items, clock.now());
           const { patches, messages } = planned;
-          return [...creationsOf(messages), ...figures.patching(shard, patches, items)];
+          return [...creationsOf(messages), ...counters.patching(shard, patches, items)];
         },
-        onRefused: (operations, codes) => figures.refused(shard, operations, codes),
+        onRefused: (operations, codes) => counters.refused(shard, operations, codes),
         parse: readInvoices,
         isApplied: (stored) => names(stored, 'batchId', batchId),
         beforeTry: assertHeld,
@@ -141,9 +141,9 @@ export function invoiceWrites({
         items: toSettle,
         plan(items) {
           const { patches, messages } = plan(items);
-          return [...creationsOf(messages), ...figures.patching(shard, patches, items.map(claimed))];
+          return [...creationsOf(messages), ...counters.patching(shard, patches, items.map(claimed))];
         },
-        onRefused: (operations, codes) => figures.refused(shard, operations, codes),
+        onRefused: (operations, codes) => counters.refused(shard, operations, codes),
         reread: (items) => read(shard, items),
         isApplied: (stored) => names(stored, 'settlement', settlementId),
         keep(items, stored) {
@@ -195,7 +195,7 @@ export function invoiceWrites({
   }
 }
 
-/** An invoice that a batch has claimed, as far as its figures go: its patch holds for no other. */
+/** An invoice that a batch has claimed, as far as its counters go: its patch applies to no other. */
 function claimed({
   invoiceId: id,
   amountMinor,
@@ -258,7 +258,7 @@ export function sendingStore<Store extends Pick<InvoiceStore, 'claim' | 'settle'
   };
 }
 
-/** Invoices in one transaction, which also moves the figures of their shard. */
+/** Invoices in one transaction, which also changes the counters of their shard. */
 const mostTogether = maxOperations - 1;
 /** Transactions of imports in flight at once, whatever the number of imports: payments go on beside them. */
 const concurrentTransactions = 8;
@@ -270,12 +270,12 @@ export function addInvoices({
   documents,
   clock,
   shards,
-  figures,
+  counters,
 }: {
   documents: DocumentStore;
   clock: Clock;
   shards: number;
-  figures: CounterKeeper;
+  counters: CounterKeeper;
 }): InvoiceStore['add'] {
   const limit = pLimit(concurrentTransactions);
 
@@ -324,11 +324,11 @@ export function addInvoices({
             partition: shard,
             items: part,
             plan: (rows) =>
-              figures.creating(
+              counters.creating(
                 shard,
                 rows.map((row) => newInvoice(row, { shard, at, by })),
               ),
-            onRefused: (operations, codes) => figures.refused(shard, operations, codes),
+            onRefused: (operations, codes) => counters.refused(shard, operations, codes),
             reread: (rows) => readTaken(shard, rows),
             keep(rows, stored, codes) {
               const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));

@@ -48,6 +48,7 @@ const dispute = z.looseObject({
   status: z.string(),
   at: time,
   reason: z.string(),
+  evidenceDueAt: time.describe('Until then evidence may be given; absent if none is taken').exactOptional(),
   paymentId: z.string().describe('Absent: the payment of the invoice').exactOptional(),
   currency: z.string().describe('Absent: that of the invoice').exactOptional(),
 });

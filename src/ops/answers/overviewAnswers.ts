@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { time } from './common.ts';
-import { summaryAnswer } from './figureAnswers.ts';
+import { summaryAnswer } from './reportAnswers.ts';
 import { runAnswer } from './runAnswers.ts';
 
 /** The app roles: what somebody who is signed in may do. */
@@ -23,7 +23,7 @@ const attention = z.object({ code: z.enum(attentionCodes), count: z.int(), since
 export type Attention = z.infer<typeof attention>;
 
 export const overviewAnswer = summaryAnswer.extend({
-  at: time.describe('When these figures were read'),
+  at: time.describe('When these counts were read'),
   attention: z.array(attention).describe('What needs a person, the most urgent first'),
   parkedReasons: z.array(z.object({ reason: z.string(), count: z.int() })),
   paidPerDay: z
@@ -41,6 +41,10 @@ export const meAnswer = z.object({
   environment: z.string(),
   version: z.string(),
   job: z.string(),
+  payments: z
+    .string()
+    .nullable()
+    .describe('Where the provider shows a payment, up to its id; null while its account is not known'),
   calls: z.array(z.string()).describe('The ids of the calls that this release has'),
 });
 export type MeAnswer = z.infer<typeof meAnswer>;

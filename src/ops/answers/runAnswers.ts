@@ -32,4 +32,6 @@ export type RunAnswer = z.infer<typeof runAnswer>;
 
 export const runsAnswer = pageOf('runs', runAnswer);
 
+export const refusedAnswer = pageOf('refused', z.object({ id: z.string(), why: z.string() }));
+
 export const startedAnswer = z.object({ runId: z.string(), status: z.string() });

@@ -3,11 +3,12 @@ import type { RunCounts } from '@payonce/jobs/runs';
 import pLimit from 'p-limit';
 import type { CorrectionParts } from '../../after/corrections.ts';
 import { decideRetry, dueNow, retried, waitsForRetry } from '../../after/retryInvoice.ts';
-import { voidInvoice } from '../../after/voidInvoice.ts';
+import { type VoidedInvoice, voidInvoice } from '../../after/voidInvoice.ts';
 import type { Invoice } from '../../invoice/invoice.ts';
 import type { InvoiceChange } from '../../invoice/invoiceChange.ts';
 import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
 import { type BulkInvoiceFilter, isAskedFor, listFilter } from './bulkRequest.ts';
+import type { NotChanged } from './refused.ts';
 
 /** Invoices of one shard that are changed together. */
 export interface InvoicePiece {
@@ -18,7 +19,7 @@ export interface InvoicePiece {
   amounts?: readonly { amountMinor: number; currency: string }[];
 }
 
-/** In one transaction, with room for the figures of as many days (`ChangeRequest.ids`). */
+/** In one transaction, with room for the counters of as many days (`ChangeRequest.ids`). */
 const pieceSize = 45;
 
 /** Corrections that ask the provider, side by side. */
@@ -92,7 +93,7 @@ export async function retryPiece(
   { shard, ids }: InvoicePiece,
   filter: BulkInvoiceFilter,
   { assertHeld, ...who }: OnBehalf,
-): Promise<RunCounts> {
+): Promise<Done> {
   const { changed, refused, missing } = await invoices.change({
     shard,
     ids,
@@ -105,29 +106,69 @@ export async function retryPiece(
   const whys = Map.groupBy(refused.values(), (why) => why);
   const of = (why: 'retried' | 'changed' | 'namesPayment') => whys.get(why)?.length ?? 0;
   const changedMeanwhile = of('changed') + missing.length;
-  return {
+  const counts = {
     retried: changed.length + of('retried'),
     ...(of('namesPayment') === 0 ? {} : { namesPayment: of('namesPayment') }),
     ...(changedMeanwhile === 0 ? {} : { changedMeanwhile }),
   };
+  const left = [...refused].flatMap(([id, why]) =>
+    why === 'retried' ? [] : [{ id, why: whyNotRetried[why] }],
+  );
+  return { counts, refused: [...left, ...missing.map((id) => ({ id, why: 'it is no longer there' }))] };
 }
+
+/** The counts of a piece, and what was not changed. */
+export interface Done {
+  counts: RunCounts;
+  refused: readonly NotChanged[];
+}
+
+const whyNotRetried = {
+  changed: 'it has changed meanwhile, and no longer matches',
+  namesPayment:
+    'it names a payment that nobody has recorded: retry it by itself, which asks the provider first',
+} as const;
 
 /** Voids a piece, one by one: most have to be looked for at the provider first. */
 export async function voidPiece(
   parts: CorrectionParts,
   { ids }: InvoicePiece,
-  { actor, reason, assertHeld }: OnBehalf,
-): Promise<RunCounts> {
+  { runId, actor, reason, assertHeld }: OnBehalf,
+): Promise<Done> {
   const limit = pLimit(atOnce);
   const results = await Promise.all(
     ids.map((id) =>
       limit(() => {
         assertHeld();
-        return voidInvoice(parts, id, { actor, reason });
+        return voidInvoice(parts, id, { actor, reason, runId });
       }),
     ),
   );
   const counts: Record<string, number> = {};
   for (const { kind } of results) counts[kind] = (counts[kind] ?? 0) + 1;
-  return counts;
+  const refused = results.flatMap((result, index) =>
+    result.kind === 'voided' ? [] : [{ id: ids[index] ?? '', why: whyNotVoided(result) }],
+  );
+  return { counts, refused };
+}
+
+function whyNotVoided(result: Exclude<VoidedInvoice, { kind: 'voided' }>): string {
+  switch (result.kind) {
+    case 'notFound':
+      return 'it is no longer there';
+    case 'refused':
+      return `it is ${result.status}`;
+    case 'recorded':
+      return `the provider has payment ${result.paymentId}: it is ${result.status} now`;
+    case 'notCanceled':
+      return `the provider does not cancel payment ${result.paymentId}: ${result.message}`;
+    case 'wait':
+      return `a call may still be on its way: ask again from ${result.until} on`;
+    case 'unclear':
+      return `it needs a look at the provider first: ${result.message}`;
+    case 'contended':
+      return 'it is being changed by others: ask again';
+    case 'silent':
+      return `the provider could not say how it stands, ask again later: ${result.message}`;
+  }
 }

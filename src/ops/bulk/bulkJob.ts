@@ -13,9 +13,17 @@ import { amountCounts } from '../../invoice/amountCounts.ts';
 import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
 import { jobNames } from '../../platform/azureNames.ts';
 import { intend, type Recording } from '../audit.ts';
-import { canRetry, type InvoicePiece, invoicePieces, retryPiece, voidPiece } from './bulkInvoices.ts';
+import {
+  canRetry,
+  type Done,
+  type InvoicePiece,
+  invoicePieces,
+  retryPiece,
+  voidPiece,
+} from './bulkInvoices.ts';
 import { type MessageParts, type MessagePiece, messagePieces, movePiece } from './bulkMessages.ts';
 import { type BulkRequest, bulkRequestSchema } from './bulkRequest.ts';
+import { refusedBy, refusedDetail } from './refused.ts';
 
 /** Two groups: invoices and messages are worked on side by side, and otherwise one run at a time. */
 export const bulkGroups = {
@@ -74,8 +82,9 @@ export function bulkJob(parts: BulkParts): Job {
       const { reason } = request;
       const about = { action: `bulk ${request.action}`, targets: piece.ids, changes: { reason, runId } };
       const intent = await intend(parts, request, about);
-      const counts = await work(request, piece, { runId, again, lease });
+      const { counts, refused } = await work(request, piece, { runId, again, lease });
       await intent.record(`bulk/${runId}`, { reason, ...counts, ids: piece.ids.join(' ') });
+      if (refused.length > 0) await intent.record(refusedBy(runId), refusedDetail(refused));
       return { counts };
     },
 
@@ -100,15 +109,15 @@ export function bulkJob(parts: BulkParts): Job {
     }
   }
 
-  function work(
+  async function work(
     request: BulkRequest,
     piece: Piece,
     { runId, again, lease }: Pick<GroupRun, 'runId' | 'lease'> & { again: boolean },
-  ): Promise<RunCounts> {
+  ): Promise<Done> {
     const { action, actor, reason } = request;
     const who = { runId, actor, reason, assertHeld: () => lease.assertHeld() };
     if ((action === 'redrive' || action === 'discard') && piece.kind === 'messages')
-      return movePiece(parts, action, piece, { ...who, again, at: iso() });
+      return { counts: await movePiece(parts, action, piece, { ...who, again, at: iso() }), refused: [] };
     if (action === 'retry' && piece.kind === 'invoices')
       return retryPiece({ invoices, instance }, piece, request.filter, who);
     if (action === 'void' && piece.kind === 'invoices') return voidPiece(corrections, piece, who);

@@ -36,7 +36,7 @@ export async function* messagePieces(
 ): AsyncGenerator<MessagePiece | Idle> {
   if (filter.from === 'outbox') yield* parkedMessages(outbox, filter, runId);
   else if (dryRun) yield* matching(deadLetters, filter);
-  else yield* givenUp(deadLetters, filter);
+  else yield* matchingDeadLetters(deadLetters, filter);
 }
 
 /** All are listed before the first is changed: messages of the same millisecond have no order, so one that leaves may hide another. */
@@ -58,7 +58,7 @@ const waitMs = 5_000;
 const mostWaits = 30;
 
 /** Passes from the oldest on until nothing is left, or nothing goes any more: then the last piece says what is left. */
-async function* givenUp(
+async function* matchingDeadLetters(
   sources: readonly DeadLetterSource[],
   filter: MessageFilter,
 ): AsyncGenerator<MessagePiece | Idle> {
@@ -110,7 +110,7 @@ export async function movePiece(
   const moved =
     source === 'outbox'
       ? await moveParked(parts.outbox, action, ids, who)
-      : await moveGivenUp(parts.deadLetters, action, source, ids, who);
+      : await changeDeadLetters(parts.deadLetters, action, source, ids, who);
   return { [name]: moved };
 }
 
@@ -141,7 +141,7 @@ async function moveParked(
 }
 
 /** Dead letters carry no marks: of a piece that was cut off, those that are not there any more were done. */
-async function moveGivenUp(
+async function changeDeadLetters(
   sources: readonly DeadLetterSource[],
   action: Action,
   name: string,

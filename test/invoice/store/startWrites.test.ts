@@ -5,7 +5,7 @@ import {
   StoreAway,
 } from '../../../packages/jobs/src/documents/documentStore.ts';
 import { leapingClock } from '../../../packages/leases/src/testing/leapingClock.ts';
-import { counterKeeper } from '../../../src/invoice/figures/counters.ts';
+import { counterKeeper } from '../../../src/invoice/counters/counters.ts';
 import type { Invoice } from '../../../src/invoice/invoice.ts';
 import type { ToStart } from '../../../src/invoice/invoiceChange.ts';
 import { invoiceWrites } from '../../../src/invoice/store/invoiceWrites.ts';
@@ -14,7 +14,7 @@ import { aClaimedInvoice } from '../../support/anInvoice.ts';
 
 function startWrites(documents: DocumentStore) {
   const parts = { documents, clock: leapingClock() };
-  return invoiceWrites({ ...parts, shards: 1, figures: counterKeeper(parts) });
+  return invoiceWrites({ ...parts, shards: 1, counters: counterKeeper(parts) });
 }
 
 /** Starts an invoice in a store that writes, and whose answers are all lost. Resolves with each of its states from then on. */

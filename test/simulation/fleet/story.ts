@@ -2,7 +2,7 @@
 
 import type { OutboxEntry } from '../../../packages/jobs/src/outbox/outboxMessage.ts';
 import type { InvoiceStatus } from '../../../src/invoice/invoiceStatus.ts';
-import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
+import type { Summary } from '../../../src/ops/answers/reportAnswers.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { checkAlerts, checkEnd, checkWaysOut, type EndState } from '../invariants/end.ts';
 import type { InvoiceDocument } from '../invariants/steps.ts';

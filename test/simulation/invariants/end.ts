@@ -5,7 +5,7 @@ import { receiptName } from '../../../src/after/receipts.ts';
 import { refundStageName } from '../../../src/after/record.ts';
 import { invoiceStatuses } from '../../../src/invoice/invoiceStatus.ts';
 import type { Reversals } from '../../../src/invoice/reversals.ts';
-import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
+import type { Summary } from '../../../src/ops/answers/reportAnswers.ts';
 import { metricPrefix } from '../../../src/platform/appMetrics.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';
@@ -271,7 +271,7 @@ function checkMessages({ world, invoices, messages, newer }: EndState, report: R
   const done = new Set(world.doneItems().map(effectKey));
   for (const text of world.lost)
     if (!workItemsOf(text).every((item) => item !== undefined && done.has(effectKey(item))))
-      report('nothing lost', `given up for good: ${text}`);
+      report('nothing lost', `dead for good: ${text}`);
   for (const { id, reason } of commands.deadLetters)
     report('nothing lost', `${id} is a dead letter: ${reason}`);
   for (const { id, text, reason } of world.poison.all().filter(({ status }) => status === 'poison')) {

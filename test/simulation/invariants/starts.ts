@@ -1,6 +1,6 @@
 /**
  * Starts of calls that were never made. A start that stands counts as a call, which may have charged: the invoice is tried
- * apart, looked up, and parked in the end. So a delivery gives back what it has not called, unless its process dies first or
+ * apart, looked up, and parked in the end. So a delivery returns what it has not called, unless its process dies first or
  * the store gives no answer.
  */
 import type { Operation, Patch } from '../../../packages/jobs/src/documents/documentStore.ts';
@@ -82,7 +82,7 @@ export function createStartChecks(report: Report, invoice: (id: string) => Invoi
       }
     },
 
-    /** An instance whose clock is ahead takes a claim over while its calls are still to be made. */
+    /** An instance with a fast clock makes a claim again while its calls are still to be made. */
     wrote({ id, claim }: InvoiceDocument, before: InvoiceDocument | undefined): void {
       const was = before?.claim;
       const isTaken = was?.phase === 'calling' && claim !== undefined && claim.batchId !== was.batchId;

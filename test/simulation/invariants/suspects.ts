@@ -1,11 +1,11 @@
 /**
- * Invoices whose calls have ended without a word, because their process died: perhaps paying them ends it. They are under
+ * Invoices whose calls have no outcome, because their process died: perhaps paying them crashes it. They are under
  * suspicion until a call gets a definite answer.
  */
 import type { Machine } from '../engine/machine.ts';
 
 /** Outcomes that prove nothing: the provider has not said what becomes of the payment. */
-const provesNothing: ReadonlySet<string> = new Set(['unknown', 'transient', 'rateLimited', 'heldBack']);
+const provesNothing: ReadonlySet<string> = new Set(['unknown', 'transient', 'rateLimited', 'blocked']);
 
 export function createSuspects() {
   /** The machines that are calling for an invoice, or have died while they did. */

@@ -25,7 +25,7 @@ export const invariants = {
   'effect once': 'work is done although its effect is recorded',
   'one receipt': 'a paid invoice has no receipt, or several, or an unpaid one has one',
   'one notification': 'an outcome is announced not at all, or more than once',
-  'nothing lost': 'a message is gone, or given up without need',
+  'nothing lost': 'a message is gone, or a dead letter without need',
   'outbox empties': 'a message stays in the outbox',
   'outbox parks nothing': 'a message is parked that its destination did not reject',
   'makes progress': 'something is due, nothing is wrong, and nobody does it',

@@ -18,7 +18,7 @@ export const regressions: readonly { name: string; found: string }[] = [
   {
     name: 'newer-dead-letter',
     found:
-      'a message of a newer release is a dead letter, comes back after that release has left, and is put off for ever',
+      'a message of a newer release is a dead letter, comes back after that release has left, and is sent again for ever',
   },
   {
     name: 'put-off-items-multiply',
@@ -31,7 +31,7 @@ export const regressions: readonly { name: string; found: string }[] = [
   {
     name: 'refund-lost-in-a-pause',
     found:
-      'a put-off work item comes back half a second early, and is taken for a second copy: a refund is lost',
+      'a retried work item comes back half a second early, and is taken for a second copy: a refund is lost',
   },
   {
     name: 'events-behind-a-fast-clock',
@@ -90,7 +90,7 @@ export const regressions: readonly { name: string; found: string }[] = [
   {
     name: 'key-dated-by-a-fast-clock',
     found:
-      'a clock that is ahead dates a key, and the store is away until the provider has forgotten it: a second charge',
+      'a fast clock dates a key, and the store is away until the provider has forgotten it: a second charge',
   },
   {
     name: 'message-behind-a-slow-clock',
@@ -115,7 +115,7 @@ export const longRegressions: readonly {
 }[] = [
   {
     name: 'key-behind-a-slow-clock',
-    found: 'a clock that is set back makes a key look young that the provider has forgotten: a second charge',
+    found: 'a clock that steps back makes a key look young that the provider has forgotten: a second charge',
     guard: 'age of a key where the clock of who calls is behind: the time of the message',
     invariant: 'charged once',
   },

@@ -4,7 +4,7 @@
  *     npm run check -- outages [--away cosmos+provider] [--minutes 1800] [--how refused] [--seed S] [--jobs J]
  *
  * Without options: each of the four services and each pair, for 1 and 20 minutes, 3 and 30 hours, refused, silent and denied.
- * Exits with 1 if something was left unpaid, parked or given up, took too long, or raised no alert.
+ * Exits with 1 if something stayed unpaid, was parked or became a dead letter, took too long, or raised no alert.
  */
 import { parseArgs } from 'node:util';
 import { bar, firstAlert } from './judgeOutage.ts';

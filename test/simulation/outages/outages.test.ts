@@ -25,7 +25,7 @@ test.each<OutageCell>([
   { away: ['serviceBus', 'storage'], minutes: 180, how: 'refused' },
   { away: ['storage', 'provider'], minutes: 1800, how: 'refused' },
 ])(
-  '$away away for $minutes minutes: an alert, then all is paid and nothing given up',
+  '$away away for $minutes minutes: an alert, then all is paid and nothing is a dead letter',
   { timeout: 300_000 },
   async (cell) => {
     const [result] = await runOutages([cell], { seed: 1, jobs: 1 });

@@ -38,11 +38,11 @@ export const outOfSight: Readonly<Record<string, string>> = {
   'an old key that may have been used': oldKey,
   'what a key stands for, kept when it starts over': keyInUseLate,
   'age of a key where the clock of who calls is behind: the time of the message': dayOfSilence,
-  'age of a key where the clock of who claims is ahead: the time of the message': dayOfSilence,
+  'age of a key where the clock of who claims is fast: the time of the message': dayOfSilence,
   'copies of a work item, whatever they tell of earlier tries':
     'only a queue that answers too late for an hour makes so many that the schedule does not end: kept/copies-of-each-try.json does',
   'age of a key, stored before the first call':
-    'only a store that is away for the whole day after a call, and a clock that is ahead by more than an hour, lead there: kept/key-dated-by-a-fast-clock.json does',
+    'only a store that is away for the whole day after a call, and a clock skew of more than an hour, lead there: kept/key-dated-by-a-fast-clock.json does',
   'age of a key where its message has waited: the time at which its lock was renewed':
     'only a message that waits for an hour, while a key is a day old and the clock of who takes it is as far behind, leads there: kept/message-behind-a-slow-clock.json does',
   'a search that finds nothing while it may lag':
@@ -61,5 +61,5 @@ export const outOfSight: Readonly<Record<string, string>> = {
   'effect check of a message of several work items':
     'its work items are then sent again alone, and those that share a message are harmless to do twice',
   'a failing work item, sent on so that it is not lost with the message':
-    'a stage without a lease fails here only because something is away, and then the item is put off',
+    'a stage without a lease fails here only because something is away, and then the item is retried',
 };

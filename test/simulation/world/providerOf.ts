@@ -1,6 +1,6 @@
 /** The payment provider as one machine reaches it. What goes wrong on the way is classified as the Stripe adapter does. */
 import type {
-  HeldBack,
+  BlockedCall,
   PaymentProvider,
   ProviderAccount,
   ProviderEvents,
@@ -10,7 +10,7 @@ import type { Machine } from '../engine/machine.ts';
 import { CallFailed, type Network } from '../engine/network.ts';
 import type { Provider } from './provider.ts';
 
-type Silent = Exclude<ProviderSilent, HeldBack>;
+type Silent = Exclude<ProviderSilent, BlockedCall>;
 type NotMade = { kind: 'transient'; code: string; message: string };
 
 export interface ProviderCallWatch {

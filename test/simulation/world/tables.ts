@@ -34,7 +34,9 @@ export function memoryRuns(): MemoryRuns {
     read: async (job, runId) => records.get(nameOf(job, runId)),
     async list({ job, status, pageSize }) {
       const found = [...records.values()]
-        .filter((one) => one.job === job && (status === undefined || one.status === status))
+        .filter(
+          (one) => (job === undefined || one.job === job) && (status === undefined || one.status === status),
+        )
         .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
       return { items: found.slice(0, pageSize) };
     },
@@ -108,8 +110,8 @@ export function memoryAudit(now: () => number): AuditTrail & { all(): readonly A
     async append(entry) {
       entries.push({ ...entry, id: `audit-${entries.length}`, at: new Date(now()).toISOString() });
     },
-    list: async ({ day, pageSize }) => ({
-      items: entries.filter(({ at }) => at.startsWith(day)).slice(-pageSize),
+    list: async ({ from = '', to = '9999', pageSize }) => ({
+      items: entries.filter(({ at }) => at.slice(0, 10) >= from && at.slice(0, 10) <= to).slice(-pageSize),
     }),
   };
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { auditAnswer, reportAnswer } from '../../../src/ops/answers/figureAnswers.ts';
 import {
   fileBegunAnswer,
   importAnswer,
@@ -23,7 +22,8 @@ import {
 } from '../../../src/ops/answers/messageAnswers.ts';
 import { meAnswer, overviewAnswer } from '../../../src/ops/answers/overviewAnswers.ts';
 import { pauseInForceAnswer } from '../../../src/ops/answers/pauseAnswers.ts';
-import { runAnswer, runsAnswer, startedAnswer } from '../../../src/ops/answers/runAnswers.ts';
+import { auditAnswer, reportAnswer } from '../../../src/ops/answers/reportAnswers.ts';
+import { refusedAnswer, runAnswer, runsAnswer, startedAnswer } from '../../../src/ops/answers/runAnswers.ts';
 import { call } from './call.ts';
 
 type Query = Readonly<Record<string, string | undefined>>;
@@ -82,6 +82,7 @@ export const api = {
 
   runs: (query: Query) => call(runsAnswer, withQuery('runs', query)),
   run: (id: string) => call(runAnswer, one('runs', id)),
+  refused: (id: string, query: Query) => call(refusedAnswer, withQuery(`${one('runs', id)}/refused`, query)),
   startRun: (body: { job: string; dryRun?: boolean; resume?: string }, key: string) =>
     call(startedAnswer, 'runs', postOnce(body, key)),
   cancelRun: (id: string, reason?: string) =>

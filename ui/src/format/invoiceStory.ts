@@ -1,16 +1,14 @@
 import type { InvoiceDetailAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
+import { reversalTexts } from './reversalText.ts';
 
 /** One sentence that says how an invoice stands, and what to do if it is not paid. `now` is in milliseconds. Pure. */
-export function invoiceStory(
-  { status, reason, payment, actionableAt, dueAt, timeline }: InvoiceDetailAnswer,
-  now: number,
-  isPaused = false,
-) {
+export function invoiceStory(invoice: InvoiceDetailAnswer, now: number, isPaused = false): string {
+  const { status, reason, payment, actionableAt, dueAt, timeline } = invoice;
   const why = reason ?? timeline.at(-1)?.reason;
   const because = typeof why === 'string' && why !== '' ? `: ${why.replace(/\.$/, '')}` : '';
   switch (status) {
     case 'paid':
-      return 'It is paid.';
+      return ['It is paid.', ...reversalTexts(invoice)].join(' ');
     case 'voided':
       return `It was voided and is never charged${because}.`;
     case 'declined':

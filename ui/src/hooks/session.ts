@@ -9,6 +9,7 @@ export const Session = createContext<MeAnswer>({
   environment: '',
   version: '',
   job: '',
+  payments: null,
   calls: [],
 });
 

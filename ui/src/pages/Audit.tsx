@@ -1,4 +1,4 @@
-import type { AuditRecord } from '../../../src/ops/answers/figureAnswers.ts';
+import type { AuditRecord } from '../../../src/ops/answers/reportAnswers.ts';
 import { api, withQuery } from '../api/requests.ts';
 import type { Place } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';
@@ -8,19 +8,31 @@ import { Loaded } from '../parts/Loaded.tsx';
 import { Page } from '../parts/Page.tsx';
 import { Pager } from '../parts/Pager.tsx';
 import { type Column, Table } from '../parts/Table.tsx';
+import { ExactTime } from '../parts/Time.tsx';
 
 const columns: readonly Column<AuditRecord>[] = [
-  { head: 'Time (UTC)', cell: ({ at }) => <time dateTime={at}>{at.slice(11, 19)}</time> },
+  { head: 'Time', cell: ({ at }) => <ExactTime at={at} /> },
   { head: 'Who', cell: ({ actor }) => actor },
   { head: 'What', cell: ({ action }) => action },
   { head: 'Target', cell: Target },
   { head: 'Details', cell: ({ detail }) => <span class="why">{detailText(detail)}</span> },
 ];
 
-function Target({ action, target }: AuditRecord) {
-  if (/ invoice$|due date$/.test(action)) return <Link to={invoicePath(target)}>{target}</Link>;
-  const run = action.endsWith(' run') ? target.split('/')[1] : undefined;
-  return run === undefined ? <code>{target}</code> : <Link to={`/runs/${run}`}>{target}</Link>;
+/** The view of what was changed; undefined if there is none. */
+function viewOf({ action, target, detail = {} }: AuditRecord): string | undefined {
+  const [first = '', second] = target.split('/');
+  if (/ run$|bulk/.test(action) && second !== undefined) return `/runs/${encodeURIComponent(second)}`;
+  if (action === 'begin import') return `/import/${encodeURIComponent(first)}`;
+  if (action === 'import invoices' && typeof detail.importId === 'string')
+    return `/import/${detail.importId}`;
+  if (/ lock$/.test(action)) return '/leases';
+  if (/outbox/.test(action)) return '/messages?status=all';
+  return / invoice$|due date$|settle refund|note/.test(action) ? invoicePath(target) : undefined;
+}
+
+function Target(record: AuditRecord) {
+  const view = viewOf(record);
+  return view === undefined ? <code>{record.target}</code> : <Link to={view}>{record.target}</Link>;
 }
 
 function detailText(detail: AuditRecord['detail'] = {}): string {
@@ -30,48 +42,52 @@ function detailText(detail: AuditRecord['detail'] = {}): string {
     .join(', ');
 }
 
-/** Shows who did what on a day, newest first. */
+/** Shows who did what, on a day or on some days, newest first. */
 export function Audit({ place }: { place: Place }) {
   const { query } = place;
-  const asked = { day: query.get('day') ?? undefined, continuation: query.get('page') ?? undefined };
+  const given = (name: string) => query.get(name) ?? undefined;
+  const [from, to] = [given('from'), given('to')];
+  const asked = {
+    ...((from ?? to) === undefined ? { day: given('day') } : { from, to }),
+    actor: given('who'),
+    action: given('what'),
+    target: given('target'),
+    continuation: given('page'),
+  };
   const look = usePolled({ name: withQuery('audit', asked), load: () => api.audit(asked) });
-  const has = (text: string, name: string) =>
-    text.toLowerCase().includes((query.get(name) ?? '').toLowerCase());
   return (
     <Page title="Audit">
       <Filters
         place={place}
         filters={[
-          { name: 'day', label: 'Day', kind: 'date', preset: new Date().toISOString().slice(0, 10) },
+          {
+            label: 'Days',
+            from: { name: 'from', label: 'From' },
+            to: { name: 'to', label: 'To' },
+            includesTo: true,
+            none: 'one day',
+          },
+          { name: 'day', label: 'Day', kind: 'date' },
           { name: 'who', label: 'Who', kind: 'text' },
           { name: 'what', label: 'What', kind: 'text' },
           { name: 'target', label: 'Target', kind: 'text' },
         ]}
       />
       <Loaded look={look}>
-        {({ records, continuation }) => {
-          const shown = records.filter(
-            ({ actor, action, target }) => has(actor, 'who') && has(action, 'what') && has(target, 'target'),
-          );
-          return (
-            <>
-              <Table
-                caption="Audit records"
-                columns={columns}
-                rows={shown}
-                keyOf={({ id }) => id}
-                empty={
-                  <p>
-                    {records.length === 0
-                      ? 'Nobody changed anything on this day.'
-                      : 'None of this page matches. Change the filters, or look at the next page.'}
-                  </p>
-                }
-              />
-              <Pager place={place} continuation={continuation} shown={shown.length} />
-            </>
-          );
-        }}
+        {({ records, continuation }) => (
+          <>
+            <Table
+              caption="Audit records"
+              columns={columns}
+              rows={records}
+              keyOf={({ id }) => id}
+              empty={
+                <p>Nothing was changed that matches. Without days or a target, only today is looked at.</p>
+              }
+            />
+            <Pager place={place} continuation={continuation} shown={records.length} />
+          </>
+        )}
       </Loaded>
     </Page>
   );

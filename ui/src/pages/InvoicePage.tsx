@@ -4,6 +4,7 @@ import { CallFailed } from '../api/call.ts';
 import { api } from '../api/requests.ts';
 import { invoiceStory } from '../format/invoiceStory.ts';
 import { usePolled } from '../hooks/polled.ts';
+import { Session } from '../hooks/session.ts';
 import { State } from '../hooks/state.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
 import { Amount } from '../parts/Amount.tsx';
@@ -36,7 +37,11 @@ export function InvoicePage({ id }: { id: string }) {
   const look = usePolled({
     name: `invoice ${id}`,
     load: () => api.invoice(id),
-    isBusy: ({ status }) => status === 'claimed' || status === 'pending' || status === 'processing',
+    isBusy: ({ status, reversals }) =>
+      status === 'claimed' ||
+      status === 'pending' ||
+      status === 'processing' ||
+      reversals?.refunds.some((one) => one.status === 'requested') === true,
   });
   const [open, setOpen] = useState<Action>();
   const unknown = look.error instanceof CallFailed && look.error.status === 404;
@@ -73,6 +78,16 @@ export function InvoicePage({ id }: { id: string }) {
         <Opened invoice={look.data} close={() => setOpen(undefined)} done={look.reload} />
       )}
     </Page>
+  );
+}
+
+/** The way to a payment at the provider, if its account is known. */
+function AtProvider({ id }: { id: string }) {
+  const { payments } = useContext(Session);
+  return payments === null ? null : (
+    <a href={`${payments}${encodeURIComponent(id)}`} target="_blank" rel="noreferrer">
+      at Stripe
+    </a>
   );
 }
 
@@ -121,7 +136,7 @@ function Details({ invoice, done }: { invoice: InvoiceDetailAnswer; done: () => 
           <>
             <dt>Payment</dt>
             <dd>
-              <CopyId id={payment.id} />
+              <CopyId id={payment.id} /> <AtProvider id={payment.id} />
             </dd>
           </>
         )}
@@ -153,7 +168,10 @@ function Details({ invoice, done }: { invoice: InvoiceDetailAnswer; done: () => 
       </dl>
       <Reversals invoice={invoice} done={done} />
       <h2>Timeline</h2>
-      <Timeline entries={invoice.timeline} />
+      <p class="quiet">
+        <Link to={`/audit?${new URLSearchParams({ target: invoice.id })}`}>What people did with it</Link>
+      </p>
+      <Timeline entries={invoice.timeline} currency={invoice.currency} />
     </>
   );
 }

@@ -54,6 +54,7 @@ const filters: readonly Filter[] = [
     includesTo: false,
     none: 'at any time',
   },
+  { name: 'run', label: 'Run', kind: 'chip' },
 ];
 
 /** The invoices that match, and what may be done with several of them. */
@@ -104,7 +105,7 @@ export function Invoices({ place }: { place: Place }) {
                 {mayBulk &&
                   continuation !== null &&
                   asked.status !== undefined &&
-                  !given.some((name) => name === 'only' || name === 'undecided') && (
+                  !given.some((name) => name === 'only' || name === 'undecided' || name === 'run') && (
                     <button
                       type="button"
                       aria-pressed={allMatching}
@@ -178,6 +179,7 @@ function queryOf(query: URLSearchParams): Record<string, string | undefined> {
     status: given('status'),
     only: given('only'),
     undecided: given('undecided'),
+    run: given('run'),
     customer: given('customer'),
     currency: given('currency')?.toUpperCase(),
     dueAfter: day('dueAfter'),

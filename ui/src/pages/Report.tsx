@@ -1,4 +1,4 @@
-import type { ReportDay } from '../../../src/ops/answers/figureAnswers.ts';
+import type { ReportDay } from '../../../src/ops/answers/reportAnswers.ts';
 import { download } from '../api/call.ts';
 import { api, withQuery } from '../api/requests.ts';
 import { amountText, countText } from '../format/amountText.ts';
@@ -7,6 +7,7 @@ import { usePolled } from '../hooks/polled.ts';
 import { announce } from '../parts/Announcements.tsx';
 import { failureText } from '../parts/Failure.tsx';
 import { type Filter, Filters } from '../parts/Filters.tsx';
+import { Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
 import { Page } from '../parts/Page.tsx';
 import { type Column, Table } from '../parts/Table.tsx';
@@ -32,15 +33,30 @@ const kinds = [
   ['Dispute lost', 'disputeLost'],
 ] as const;
 
+/** What a list of invoices is narrowed to, so that it has what a total counts, on other days too. */
+const lists: Partial<Record<(typeof kinds)[number][1], string>> = {
+  paid: 'status=paid',
+  declined: 'status=declined',
+  refunded: 'only=refunded',
+  disputed: 'only=disputed',
+};
+
 const amounts: readonly Column<Row>[] = kinds.map(([head, kind]) => ({
   head,
   right: true,
   cell: (row) => {
     const { count, amountMinor } = row[kind];
     if (count === 0) return <span class="quiet">–</span>;
+    const list = row.day === undefined ? lists[kind] : undefined;
+    const amount = amountText(amountMinor, row.currency);
     return (
       <>
-        {amountText(amountMinor, row.currency)} <span class="quiet">({countText(count)})</span>
+        {list === undefined ? (
+          amount
+        ) : (
+          <Link to={`/invoices?${list}&currency=${row.currency}`}>{amount}</Link>
+        )}{' '}
+        <span class="quiet">({countText(count)})</span>
       </>
     );
   },

@@ -4,15 +4,18 @@ import type { RunAnswer } from '../../../src/ops/answers/runAnswers.ts';
 import { CallFailed } from '../api/call.ts';
 import { api } from '../api/requests.ts';
 import { countText, sumsText } from '../format/amountText.ts';
+import { bulkText } from '../format/bulkText.ts';
 import { go } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
 import { announce } from '../parts/Announcements.tsx';
 import { CopyId } from '../parts/CopyId.tsx';
 import { Dialog } from '../parts/Dialog.tsx';
+import { Failure } from '../parts/Failure.tsx';
 import { Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
 import { Page } from '../parts/Page.tsx';
+import { type NotChanged, Refused } from '../parts/Refused.tsx';
 import { claimedOf, groupsDone, tookText } from '../parts/RunTable.tsx';
 import { Status } from '../parts/Status.tsx';
 import { type Column, Table } from '../parts/Table.tsx';
@@ -58,7 +61,7 @@ export function RunPage({ id }: { id: string }) {
   const run = look.data === 'not there' ? undefined : look.data;
   return (
     <Page
-      title="Run"
+      title={(run && bulkText(run)?.title) ?? 'Run'}
       actions={
         run !== undefined && (
           <>
@@ -107,6 +110,7 @@ async function recordOf(id: string): Promise<RunAnswer | 'not there'> {
 
 function Details({ run }: { run: RunAnswer }) {
   const groups = groupsOf(run);
+  const bulk = bulkText(run);
   const sums = sumsText(splitCounts(run.counts).sums);
   const ended = groups.filter(({ status }) => status !== 'pending' && status !== 'running').length;
   return (
@@ -120,19 +124,56 @@ function Details({ run }: { run: RunAnswer }) {
           </strong>
         )}
       </p>
-      <progress max={groups.length} value={ended} aria-label="Groups that have ended">
-        {groupsDone(run.groups)}
-      </progress>
+      {bulk === undefined || run.dryRun ? (
+        <progress max={groups.length} value={ended} aria-label="Groups that have ended">
+          {groupsDone(run.groups)}
+        </progress>
+      ) : (
+        <p>
+          <progress
+            max={Math.max(1, bulk.planned ?? bulk.changed + bulk.notChanged)}
+            value={bulk.changed + bulk.notChanged}
+            aria-label="Done"
+          />{' '}
+          {countText(bulk.changed)} of {countText(bulk.planned ?? bulk.changed + bulk.notChanged)} changed
+          {bulk.notChanged > 0 && `, ${countText(bulk.notChanged)} not`}
+        </p>
+      )}
       <dl class="facts">
         <dt>Run</dt>
         <dd>
           <CopyId id={run.runId} />
         </dd>
-        <dt>{run.dryRun ? 'Would claim' : 'Claimed'}</dt>
-        <dd>
-          {countText(claimedOf(run.counts))}{' '}
-          <span class="quiet">({countsText(run.counts) || 'nothing yet'})</span>
-        </dd>
+        {bulk === undefined ? (
+          <>
+            <dt>{run.dryRun ? 'Would claim' : 'Claimed'}</dt>
+            <dd>
+              {countText(claimedOf(run.counts))}{' '}
+              <span class="quiet">({countsText(run.counts) || 'nothing yet'})</span>
+            </dd>
+          </>
+        ) : (
+          <>
+            <dt>By</dt>
+            <dd>{bulk.actor}</dd>
+            <dt>Reason</dt>
+            <dd>{bulk.reason}</dd>
+            <dt>Of those with</dt>
+            <dd>{bulk.filter || 'no other condition'}</dd>
+            <dt>Counts</dt>
+            <dd>{countsText(run.counts) || 'nothing yet'}</dd>
+          </>
+        )}
+        {!run.dryRun && (
+          <>
+            <dt>Invoices</dt>
+            <dd>
+              <Link to={`/invoices?${new URLSearchParams({ run: run.runId })}`}>
+                those that it has changed
+              </Link>
+            </dd>
+          </>
+        )}
         {sums !== '' && (
           <>
             <dt>Amount</dt>
@@ -161,6 +202,7 @@ function Details({ run }: { run: RunAnswer }) {
           </>
         )}
       </dl>
+      {bulk !== undefined && bulk.notChanged > 0 && <NotChangedBy run={run} count={bulk.notChanged} />}
       <h2>Groups</h2>
       <Table
         caption="Groups of the run"
@@ -175,6 +217,32 @@ function Details({ run }: { run: RunAnswer }) {
       </p>
     </>
   );
+}
+
+/** What a bulk run did not change; all of it is read, a page at a time. */
+function NotChangedBy({ run: { runId }, count }: { run: RunAnswer; count: number }) {
+  const { data, error, reload } = usePolled({
+    name: `refused ${runId} ${count}`,
+    load: () => allRefused(runId),
+    once: true,
+  });
+  return (
+    <>
+      <h2>Not changed</h2>
+      {error !== undefined && <Failure error={error} retry={reload} />}
+      {data !== undefined && <Refused refused={data} />}
+    </>
+  );
+}
+
+async function allRefused(runId: string): Promise<NotChanged[]> {
+  const all: NotChanged[] = [];
+  for (let continuation: string | null = ''; continuation !== null;) {
+    const page: Awaited<ReturnType<typeof api.refused>> = await api.refused(runId, { continuation });
+    all.push(...page.refused);
+    continuation = page.continuation;
+  }
+  return all;
 }
 
 function groupsOf({ groups }: RunAnswer): Group[] {

@@ -16,11 +16,23 @@ const filters: readonly Filter[] = [
     label: 'Status',
     kind: { options: [['', 'all'], 'running', 'completed', 'failed', 'abandoned', 'cancelled'] },
   },
+  {
+    name: 'job',
+    label: 'Kind',
+    kind: {
+      options: [
+        ['', 'all'],
+        ['process-invoices', 'payments'],
+        ['bulk', 'bulk changes'],
+      ],
+    },
+  },
 ];
 
-/** Runs of the job, newest first, and the buttons that start one. */
+/** Runs of payments and of bulk changes, newest first, and the buttons that start one. */
 export function Runs({ place }: { place: Place }) {
   const asked = {
+    job: place.query.get('job') ?? 'all',
     status: place.query.get('status') ?? undefined,
     continuation: place.query.get('page') ?? undefined,
   };

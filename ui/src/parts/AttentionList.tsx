@@ -31,7 +31,7 @@ const told: Readonly<Record<Item['code'], Told>> = {
   disputes: {
     text: (count) =>
       `${counted(count, 'dispute waits', 'disputes wait')} for an answer at the payment provider`,
-    review: ['/report', 'Review report'],
+    review: ['/invoices?only=disputed', 'Review invoices'],
     runbook: 'alerts-payment-disputed',
   },
   'refunds-overdue': {

@@ -5,6 +5,7 @@ import { counted, sumsText } from '../format/amountText.ts';
 import { inTurns } from '../hooks/inTurns.ts';
 import { Dialog } from './Dialog.tsx';
 import { failureText } from './Failure.tsx';
+import { type NotChanged, Refused } from './Refused.tsx';
 
 const verbs = {
   retry: { title: 'Retry', past: 'put back to pending' },
@@ -24,26 +25,35 @@ export function BulkDialog({
   action: 'retry' | 'void';
   invoices: readonly InvoiceAnswer[];
   close: () => void;
+  /** Called once some are changed; with a text if all are. */
   done: (text: string) => void;
 }) {
   const [at, setAt] = useState(0);
   const { title, past } = verbs[action];
   const what = counted(invoices.length, 'invoice');
 
-  async function act(reason = ''): Promise<void> {
-    const refused: string[] = [];
+  async function act(reason = '') {
+    const refused: NotChanged[] = [];
     await inTurns(invoices, atOnce, async ({ id }) => {
       try {
         await (action === 'retry' ? api.retry(id, { reason }) : api.void(id, reason));
       } catch (error) {
-        refused.push(`${id}: ${failureText(error)}`);
+        refused.push({ id, why: failureText(error) });
       }
       setAt((count) => count + 1);
     });
     const changed = invoices.length - refused.length;
-    if (changed === 0) throw new Error(refused[0]);
-    const rest = refused.length === 0 ? '' : ` Not so: ${refused.join('; ')}`;
-    done(`${counted(changed, 'invoice')} ${past}.${rest}`);
+    const text = `${counted(changed, 'invoice')} ${past}.`;
+    done(text);
+    if (refused.length === 0) return undefined;
+    return (
+      <>
+        <p role="alert">
+          {text} {counted(refused.length, 'was', 'were')} not:
+        </p>
+        <Refused refused={refused} />
+      </>
+    );
   }
 
   return (

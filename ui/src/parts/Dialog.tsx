@@ -1,6 +1,8 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { FieldErrors, failureText } from './Failure.tsx';
+import { CallFailed } from '../api/call.ts';
+import { FieldErrors, failureText, faultsOf } from './Failure.tsx';
+import { FaultsContext } from './Field.tsx';
 
 interface DialogProps {
   /** The question, with what it is about. */
@@ -16,11 +18,16 @@ interface DialogProps {
   wrong?: string | undefined;
   danger?: boolean;
   /**
-   * Does it. The dialog closes if this resolves, and shows the error if it rejects. `keyOf` gives the idempotency key of a
+   * Does it. The dialog closes if this resolves with nothing, shows what it resolves with, and shows the error if it rejects. `keyOf` gives the idempotency key of a
    * request: the same for the same request as long as the dialog is open, because it may be sent again after a lost answer.
    */
-  act: (reason: string | undefined, keyOf: (body: unknown) => string) => Promise<void>;
+  act: (
+    reason: string | undefined,
+    keyOf: (body: unknown) => string,
+  ) => Promise<void> | Promise<VNode | undefined>;
   close: () => void;
+  /** Called if the app refuses because of the state of the thing: what the page shows is stale then. */
+  stale?: () => void;
 }
 
 /**
@@ -28,14 +35,16 @@ interface DialogProps {
  * where it was.
  */
 export function Dialog(props: DialogProps) {
-  const { title, children, action, reason, typed, wrong, danger = false, act, close } = props;
+  const { title, children, action, reason, typed, wrong, danger = false, act, close, stale } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const cancel = useRef<HTMLButtonElement>(null);
   const [why, setWhy] = useState('');
   const [typedText, setTyped] = useState('');
   const [failure, setFailure] = useState<unknown>();
   const [busy, setBusy] = useState(false);
+  const [result, setResult] = useState<VNode>();
   const keys = useRef(new Map<string, string>());
+  const shown = useRef(new Set<string>());
   const id = useId();
 
   useEffect(() => {
@@ -68,14 +77,29 @@ export function Dialog(props: DialogProps) {
     setBusy(true);
     setFailure(undefined);
     try {
-      await act(why.trim() === '' ? undefined : why.trim(), keyOf);
-      close();
+      const told = await act(why.trim() === '' ? undefined : why.trim(), keyOf);
+      if (told) setResult(told);
+      else close();
     } catch (error) {
+      if (error instanceof CallFailed && error.status === 409) stale?.();
       setFailure(error);
       setBusy(false);
     }
   }
 
+  if (result !== undefined) {
+    return (
+      <dialog ref={dialog} aria-labelledby={`${id}-title`} onCancel={close}>
+        <h2 id={`${id}-title`}>{title.replace(/\?$/, '')}</h2>
+        {result}
+        <footer>
+          <button type="button" ref={(button) => button?.focus()} onClick={close}>
+            Close
+          </button>
+        </footer>
+      </dialog>
+    );
+  }
   return (
     <dialog
       ref={dialog}
@@ -93,7 +117,9 @@ export function Dialog(props: DialogProps) {
         }}
       >
         <h2 id={`${id}-title`}>{title}</h2>
-        {children}
+        <FaultsContext.Provider value={{ errors: faultsOf(failure), shown: shown.current }}>
+          {children}
+        </FaultsContext.Provider>
         {typed !== undefined && (
           <label class="field">
             Type <code>{typed}</code>
@@ -118,7 +144,7 @@ export function Dialog(props: DialogProps) {
         {failure !== undefined && (
           <div class="wrong" role="alert" id={`${id}-failure`}>
             <p>{failureText(failure)}</p>
-            <FieldErrors error={failure} />
+            <FieldErrors error={failure} but={shown.current} />
           </div>
         )}
         <footer>

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { api } from '../api/requests.ts';
 import { announce } from './Announcements.tsx';
 import { Dialog } from './Dialog.tsx';
+import { Field } from './Field.tsx';
 import type { InvoiceDialog } from './invoiceDialog.ts';
 
 export function DueDateDialog({ invoice: { id, dueAt }, close, done }: InvoiceDialog) {
@@ -15,20 +16,14 @@ export function DueDateDialog({ invoice: { id, dueAt }, close, done }: InvoiceDi
       reason={isPast ? 'required' : 'optional'}
       wrong={isTime ? undefined : 'Give a date and a time.'}
       close={close}
+      stale={done}
       act={async (reason) => {
         await api.moveDueDate(id, { dueAt: `${wanted}:00Z`, ...(reason === undefined ? {} : { reason }) });
         announce(`The due date of ${id} is moved.`);
         done();
       }}
     >
-      <label class="field">
-        Due (UTC)
-        <input
-          type="datetime-local"
-          value={wanted}
-          onInput={(event) => setWanted(event.currentTarget.value)}
-        />
-      </label>
+      <Field name="dueAt" label="Due (UTC)" isTime value={wanted} change={setWanted} />
       {isPast && <p role="status">This time is in the past: the invoice is charged at the next run.</p>}
     </Dialog>
   );

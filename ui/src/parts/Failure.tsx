@@ -5,12 +5,18 @@ export function failureText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The wrong fields that a failure names, with a fault each. */
+export function faultsOf(error: unknown): CallFailed['errors'] {
+  return error instanceof CallFailed ? error.errors : [];
+}
+
 /** The wrong fields that a refusal of the app names, and why. */
-export function FieldErrors({ error }: { error: unknown }) {
-  if (!(error instanceof CallFailed) || error.errors.length === 0) return null;
+export function FieldErrors({ error, but = new Set() }: { error: unknown; but?: ReadonlySet<string> }) {
+  const errors = faultsOf(error).filter(({ field }) => !but.has(field));
+  if (errors.length === 0) return null;
   return (
     <ul>
-      {error.errors.map(({ field, error: text }) => (
+      {errors.map(({ field, error: text }) => (
         <li key={`${field} ${text}`}>
           <code>{field}</code>: {text}
         </li>

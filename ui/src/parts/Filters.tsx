@@ -7,7 +7,8 @@ type Options = readonly (string | readonly [value: string, label: string])[];
 type Field = {
   name: string;
   label: string;
-  kind: 'text' | 'date' | { options: Options };
+  /** `chip`: a link leads to it, and it can only be removed. */
+  kind: 'text' | 'date' | 'chip' | { options: Options };
   /** Shown while the URL has no value. */
   preset?: string;
 };
@@ -52,6 +53,7 @@ export function Filters({ place, filters }: { place: Place; filters: readonly Fi
 function FieldOf({ of, place, change }: { of: Field; place: Place; change: Change }) {
   const { name, label, kind, preset = '' } = of;
   const value = place.query.get(name) ?? preset;
+  if (kind === 'chip') return null;
   return (
     <div class="filter">
       <label for={`filter-${name}`}>{label}</label>

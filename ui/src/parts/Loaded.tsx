@@ -37,10 +37,10 @@ export function Loaded<T>({
   );
 }
 
-/** Age from which figures say how old they are (ms). */
+/** Age from which a page says how old it is (ms). */
 const oldMs = 60_000;
 
-/** Figures that nothing keeps up to date say so. */
+/** A page that nothing updates says so. */
 function Old({ asOf }: { asOf: number }) {
   const now = useNow();
   if (now - asOf < oldMs) return null;

@@ -87,7 +87,11 @@ export function MessageActions({
           action="Redrive"
           {...(redrive.reason === undefined ? {} : { reason: redrive.reason })}
           close={close}
-          act={async (reason) => after(await redrive.act(ids, reason))}
+          act={async (reason) => {
+            const result = await redrive.act(ids, reason);
+            after(result);
+            return result.includes('still there') ? <p role="alert">{result}</p> : undefined;
+          }}
         >
           <p>{redrive.says}</p>
         </Dialog>

@@ -3,7 +3,7 @@ import { counted, countText } from '../format/amountText.ts';
 
 const size = { width: 720, height: 150, bottom: 20, left: 72, top: 8 };
 
-/** Invoices paid per day, as bars; the same figures as a table for those who do not see them. */
+/** Invoices paid per day, as bars; the same counts as a table for those who do not see them. */
 export function PaidChart({ days }: { days: readonly { day: string; count: number }[] }) {
   const x = scaleBand(
     days.map(({ day }) => day),

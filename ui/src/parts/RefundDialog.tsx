@@ -2,8 +2,10 @@ import { useState } from 'preact/hooks';
 import { parseAmount } from '../../../src/invoice/money.ts';
 import { api } from '../api/requests.ts';
 import { amountText } from '../format/amountText.ts';
+import { openDisputes } from '../format/reversalText.ts';
 import { announce } from './Announcements.tsx';
 import { Dialog } from './Dialog.tsx';
+import { Field } from './Field.tsx';
 import type { InvoiceDialog } from './invoiceDialog.ts';
 
 /** A refund of a part, or of all that is left. */
@@ -12,6 +14,8 @@ export function RefundDialog({ invoice, close, done }: InvoiceDialog) {
   // The amount left when the dialog opened: after a lost answer the invoice shows less, and the request must stay the same.
   const [left] = useState(amountMinor - (reversals?.refundedMinor ?? 0));
   const [wanted, setWanted] = useState(amountText(left, currency).replaceAll(',', ''));
+  const [isDisputed] = useState(openDisputes(invoice).length > 0);
+  const [isSure, setSure] = useState(false);
   const parsed = parseAmount(wanted.trim(), currency);
   return (
     <Dialog
@@ -19,8 +23,13 @@ export function RefundDialog({ invoice, close, done }: InvoiceDialog) {
       action="Refund"
       danger
       reason="required"
-      wrong={wrongWith(parsed, left)}
+      wrong={
+        isDisputed && !isSure
+          ? 'Say that it is to be refunded although it is disputed.'
+          : wrongWith(parsed, left)
+      }
       close={close}
+      stale={done}
       act={async (reason = '', keyOf) => {
         if (parsed.kind === 'bad') return;
         // Always an amount: if less is left by now, the app refuses instead of paying back less than the dialog says.
@@ -30,11 +39,30 @@ export function RefundDialog({ invoice, close, done }: InvoiceDialog) {
         done();
       }}
     >
+      {isDisputed && (
+        <>
+          <p role="alert">
+            <strong>This payment is disputed.</strong> If the bank decides for the customer, they get the
+            money of the dispute and of this refund. Answer the dispute at the provider instead.
+          </p>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isSure}
+              onChange={(event) => setSure(event.currentTarget.checked)}
+            />
+            Refund it although it is disputed
+          </label>
+        </>
+      )}
       <p>The money goes back to the customer. This cannot be undone.</p>
-      <label class="field">
-        Amount in {currency}
-        <input inputMode="decimal" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} />
-      </label>
+      <Field
+        name="amountMinor"
+        label={`Amount in ${currency}`}
+        inputMode="decimal"
+        value={wanted}
+        change={setWanted}
+      />
     </Dialog>
   );
 }

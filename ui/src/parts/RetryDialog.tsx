@@ -3,6 +3,7 @@ import { api } from '../api/requests.ts';
 import { amountText } from '../format/amountText.ts';
 import { announce } from './Announcements.tsx';
 import { Dialog } from './Dialog.tsx';
+import { Field } from './Field.tsx';
 import type { InvoiceDialog } from './invoiceDialog.ts';
 
 /** Another try, with the same key, with a new one, or with another payment method. */
@@ -19,6 +20,7 @@ export function RetryDialog({ invoice, close, done }: InvoiceDialog) {
       action="Retry"
       reason={notCharged ? 'required' : 'optional'}
       close={close}
+      stale={done}
       act={async (reason) => {
         await api.retry(id, {
           ...(reason === undefined ? {} : { reason }),
@@ -34,15 +36,13 @@ export function RetryDialog({ invoice, close, done }: InvoiceDialog) {
           ? `It is a new charge, under a new key.${isAsked ? ' The provider is asked first whether an earlier one went through.' : ''}`
           : `It goes out with key ${payment.keyNumber} again. A charge that went through is found, not repeated.`}
       </p>
-      <label class="field">
-        Another payment method (optional)
-        <input
-          value={method}
-          placeholder="pm_…"
-          autocomplete="off"
-          onInput={(event) => setMethod(event.currentTarget.value)}
-        />
-      </label>
+      <Field
+        name="paymentMethod"
+        label="Another payment method (optional)"
+        value={method}
+        placeholder="pm_…"
+        change={setMethod}
+      />
       {!wasDeclined && (
         <label class="check">
           <input

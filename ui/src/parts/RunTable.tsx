@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { RunAnswer } from '../../../src/ops/answers/runAnswers.ts';
 import { countText } from '../format/amountText.ts';
+import { bulkText } from '../format/bulkText.ts';
 import { duration } from '../format/relativeTime.ts';
 import { Link } from './Link.tsx';
 import { Status } from './Status.tsx';
@@ -16,13 +17,36 @@ const columns: readonly Column<RunAnswer>[] = [
       </Link>
     ),
   },
-  { head: 'Trigger', cell: ({ trigger, dryRun }) => (dryRun ? 'preview' : trigger) },
+  { head: 'Kind', cell: kindOf },
   { head: 'Status', cell: ({ status }) => <Status of={status} /> },
   { head: 'Groups', right: true, cell: ({ groups }) => groupsDone(groups) },
-  { head: 'Claimed', right: true, cell: ({ counts }) => countText(claimedOf(counts)) },
+  { head: 'Done', right: true, cell: doneOf },
   { head: 'Duration', right: true, cell: tookText },
-  { head: 'By', cell: ({ lockOwner }) => lockOwner ?? '–' },
+  { head: 'By', cell: (run) => bulkText(run)?.actor ?? run.lockOwner ?? '–' },
 ];
+
+function kindOf(run: RunAnswer) {
+  const preview = run.dryRun ? 'preview' : '';
+  const bulk = bulkText(run);
+  if (bulk === undefined) return preview || `payments, ${run.trigger}`;
+  return (
+    <>
+      {bulk.title}
+      {preview !== '' && ' (preview)'}
+      <span class="quiet why"> {[bulk.filter, bulk.reason].filter((text) => text !== '').join('; ')}</span>
+    </>
+  );
+}
+
+/** `96 claimed`, `32 of 132`. */
+function doneOf(run: RunAnswer): string {
+  const bulk = bulkText(run);
+  if (bulk === undefined) return `${countText(claimedOf(run.counts))} claimed`;
+  if (run.dryRun) return `${countText(bulk.planned ?? 0)} counted`;
+  return bulk.planned === undefined
+    ? countText(bulk.changed)
+    : `${countText(bulk.changed)} of ${countText(bulk.planned)}`;
+}
 
 /** Runs, newest first. */
 export function RunTable({

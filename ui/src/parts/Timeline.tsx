@@ -3,7 +3,7 @@ import { timelineFacts } from '../format/timelineFacts.ts';
 import { Time } from './Time.tsx';
 
 /** The life of an invoice, latest first. */
-export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
+export function Timeline({ entries, currency }: { entries: readonly TimelineEntry[]; currency: string }) {
   return (
     <ol class="timeline" reversed>
       {entries.toReversed().map((entry, index) => (
@@ -12,7 +12,7 @@ export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
             <strong>{entry.what}</strong> <Time at={entry.at} /> <span class="quiet">by {entry.by}</span>
           </p>
           <ul class="facts-line">
-            {timelineFacts(entry).map(({ label, value }) => (
+            {timelineFacts(entry, currency).map(({ label, value }) => (
               <li key={label}>
                 {label} <code>{value}</code>
               </li>
@@ -26,6 +26,8 @@ export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
 
 function toneOf(what: string): string {
   if (what === 'paid') return 'good';
-  if (/^(parked|declined|voided|reversed)/.test(what)) return 'bad';
+  if (/^(parked|declined|voided)/.test(what)) return 'bad';
+  // A refund that was made, or a dispute: the facts say which.
+  if (what === 'reversed') return 'warn';
   return what.startsWith('retry') ? 'warn' : 'calm';
 }

@@ -12,6 +12,7 @@ export function VoidDialog({ invoice: { id, amountMinor, currency }, close, done
       danger
       reason="required"
       close={close}
+      stale={done}
       act={async (reason = '') => {
         await api.void(id, reason);
         announce(`${id} is void.`);

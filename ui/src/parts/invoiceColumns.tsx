@@ -1,4 +1,5 @@
 import type { InvoiceAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
+import { reversalTexts } from '../format/reversalText.ts';
 import { Amount } from './Amount.tsx';
 import { customerPath, invoicePath, Link } from './Link.tsx';
 import { Status } from './Status.tsx';
@@ -19,7 +20,10 @@ export const invoiceColumns: readonly Column<InvoiceAnswer>[] = [
 ];
 
 /** Why an invoice is where it is, or until when it waits. */
-function Waiting({ status, reason, actionableAt, claim, dueAt }: InvoiceAnswer) {
+function Waiting(invoice: InvoiceAnswer) {
+  const { status, reason, actionableAt, claim, dueAt } = invoice;
+  const reversed = reversalTexts(invoice);
+  if (reversed.length > 0) return <span class="why">{reversed.join(' ')}</span>;
   if (reason !== null) return <span class="why">{reason}</span>;
   if (status === 'pending' && actionableAt !== null && actionableAt !== dueAt)
     return (

@@ -15,7 +15,7 @@ export interface Fence {
   readonly token: number;
 }
 
-/** The store has seen a larger fencing token: somebody has taken the lease over. It ends the run. */
+/** The store has seen a larger fencing token: somebody else has the lease. It ends the run. */
 export class FencedOut extends Error {
   override readonly name = 'FencedOut';
 

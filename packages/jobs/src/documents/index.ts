@@ -23,7 +23,7 @@ export {
   NewerVersion,
   newWriteId,
   type OnUnreadable,
-  putOffMs,
+  resendAfterMs,
   readableDocument,
   readableDocuments,
   systemId,

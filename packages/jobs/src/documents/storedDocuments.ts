@@ -20,7 +20,7 @@ export type OnUnreadable = (found: Unreadable) => void;
 export const formatVersion: number = 1;
 
 /** Delay before a message of a newer release is retried (ms): by then a newer process may be there to take it. */
-export const putOffMs = 30_000;
+export const resendAfterMs = 30_000;
 
 /** True for what a newer release wrote. */
 export function isNewer(value: unknown): boolean {

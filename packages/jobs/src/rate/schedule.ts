@@ -212,7 +212,7 @@ function isNear(pace: number, limit: number): boolean {
 
 /**
  * The time that instances agree on, in milliseconds since the epoch. It runs with the monotonic clock of this process and
- * only ever jumps forward: to the time of an instance that is ahead. After that a skew between their clocks costs nothing;
+ * only ever jumps forward: to the time of the fastest clock. After that a skew between their clocks costs nothing;
  * without it, 0.2 s of skew cost 15 % of the rate (simulated, docs/pace.md).
  */
 export interface SharedClock {

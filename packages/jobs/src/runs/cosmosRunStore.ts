@@ -18,7 +18,7 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
         ...hasStatus(status, silentSince),
         by: 'startedAt',
         order: 'DESC',
-        partition: job,
+        ...(job === undefined ? {} : { partition: job }),
       } as const;
       const { items, ...rest } = await pageByTime(container, list, page);
       return { items: readableDocuments(items, runRecordSchema, 'run', onUnreadable), ...rest };

@@ -10,7 +10,7 @@ export interface Processed {
   failed?: string;
   /** Reason for the group to end here: more work would only pile up. The next run goes on. */
   stop?: string;
-  /** Reason for which the group ends although nothing has failed: its job is on hold. The next run goes on. */
+  /** Reason for which the group ends although nothing has failed: its job is paused. The next run goes on. */
   held?: string;
   /** Sign that somebody else has the group's lease. */
   lost?: string;

@@ -9,11 +9,11 @@ import type { RunCounts } from './job.ts';
  *   running ──► completed | failed | cancelled
  *      └── no sign of life for too long: shown as abandoned
  *
- * A group of it: pending ──► running ──► completed | partial (time was up, or on hold)
+ * A group of it: pending ──► running ──► completed | partial (time was up, or paused)
  *                                            | skipped (held elsewhere) | lost (its lease) | failed
  *
  * A group that is pending or running when its run ends is skipped or failed; if it reports later, that report counts. A
- * group that is taken over or repeated goes on counting where it was (runGroup.ts).
+ * group that another process continues or repeats goes on counting where it was (runGroup.ts).
  *
  * A partial group has done nothing wrong, and the next run goes on where it ended: its run has completed.
  *
@@ -48,7 +48,7 @@ export const runRecordSchema = z.object({
   startedAt: z.string(),
   completedAt: z.string().exactOptional(),
   heartbeatAt: z.string(),
-  /** Instance and fencing token of the lease that was taken last. */
+  /** Instance and fencing token of the latest lease. */
   lockOwner: z.string().exactOptional(),
   fence: z.number().exactOptional(),
   groups: z.record(z.string(), groupRecordSchema),

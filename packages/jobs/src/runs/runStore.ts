@@ -11,7 +11,7 @@ export interface RunStore {
   create(record: RunRecord): Promise<boolean>;
   /** @throws {NewerVersion} */
   read(job: string, runId: string): Promise<RunRecord | undefined>;
-  /** One page of the runs of a job, newest first. @throws {BadContinuation} */
+  /** One page of the runs of a job, or of all jobs, newest first. @throws {BadContinuation} */
   list(query: ListRuns): Promise<Page<RunRecord>>;
   /**
    * Records how a group stands; also the run's sign of life. False if the run has ended meanwhile; then the group is still
@@ -34,7 +34,8 @@ export interface RunKey {
 }
 
 export interface ListRuns {
-  job: string;
+  /** Absent: of all jobs. */
+  job?: string;
   /** Absent: all of them. */
   status?: RunStatus;
   /** A running run whose last sign of life is older counts as abandoned. Absent: none does. */

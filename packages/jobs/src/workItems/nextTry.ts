@@ -2,7 +2,7 @@ import { LockTimeout } from '@payonce/leases';
 import { exponentialBackoff, jittered } from '@payonce/leases/backoff';
 import { partMetric, type Telemetry } from '@payonce/leases/telemetry';
 import { StoreAway } from '../documents/documentStore.ts';
-import { NewerVersion, putOffMs } from '../documents/storedDocuments.ts';
+import { NewerVersion, resendAfterMs } from '../documents/storedDocuments.ts';
 import { readWorkItem, type Stage, type WorkItem } from './workItem.ts';
 
 /** Sends a message to the queue, to appear there after `delayMs` milliseconds. */
@@ -10,12 +10,12 @@ export type SendAgain = (message: unknown, delayMs: number) => Promise<void>;
 
 /** A retry of a work item. */
 export type NextTry =
-  /** As it came: it is on hold, or a newer release sent it and a process of that release has to do it. */
-  { kind: 'putOff'; message: unknown; delayMs: number } | Postponed;
+  /** As it came: a newer release sent it, and a process of that release has to do it. */
+  { kind: 'resent'; message: unknown; delayMs: number } | RetriedItem;
 
 /** With one more try in its history. The rest is for the telemetry: `waitedMs` is the time since the first try. */
-export interface Postponed {
-  kind: 'postponed';
+export interface RetriedItem {
+  kind: 'retried';
   message: unknown;
   delayMs: number;
   stage: string;
@@ -23,11 +23,11 @@ export interface Postponed {
   waitedMs: number;
 }
 
-export function countPostponed(
+export function countRetried(
   telemetry: Telemetry,
-  { stage, error, waitedMs }: Pick<Postponed, 'stage' | 'error' | 'waitedMs'>,
+  { stage, error, waitedMs }: Pick<RetriedItem, 'stage' | 'error' | 'waitedMs'>,
 ): void {
-  telemetry.count(partMetric.workItemPostponed, { stage, error });
+  telemetry.count(partMetric.workItemRetried, { stage, error });
   telemetry.record(partMetric.workItemWaitedMs, waitedMs, { stage, error });
 }
 
@@ -40,14 +40,14 @@ export function nextTry(
   error: unknown,
   { stages, now }: { stages: readonly Stage[]; now: number },
 ): NextTry | undefined {
-  if (error instanceof NewerVersion) return { kind: 'putOff', message, delayMs: putOffMs };
+  if (error instanceof NewerVersion) return { kind: 'resent', message, delayMs: resendAfterMs };
   if (!mayRetryLater(error)) return undefined;
   const { item } = readWorkItem(stages, message);
-  const decision = decidePostponement(item.retry, { now, refused: error instanceof RetryForADay });
+  const decision = decideItemRetry(item.retry, { now, refused: error instanceof RetryForADay });
   if (decision.kind === 'giveUp') return undefined;
   const { delayMs, retry } = decision;
   return {
-    kind: 'postponed',
+    kind: 'retried',
     message: { ...item, retry },
     delayMs,
     stage: item.stage,
@@ -65,8 +65,8 @@ function nameOf(error: unknown): string {
 /** History that a work item carries from its first failed try on. */
 export type Retry = NonNullable<WorkItem['retry']>;
 
-/** Decision on a work item that cannot be done now. */
-export type PostponementDecision =
+/** Decision on a work item that cannot be done at the moment. */
+export type ItemRetryDecision =
   /** Later: `delayMs` milliseconds from now, with this in it. */
   | { kind: 'later'; delayMs: number; retry: Retry }
   /** It has been refused for long enough. */
@@ -79,12 +79,12 @@ export const longestRefusedMs = 24 * 3_600_000;
 
 /**
  * Decides at `now` (milliseconds), given what the item carries from earlier tries. An item that waits for something that is
- * away is never given up; one that is `refused` itself is, a day after it was refused first. Pure but for `random`.
+ * away is retried for ever; one that is `refused` itself becomes poison a day after it was refused first. Pure but for `random`.
  */
-export function decidePostponement(
+export function decideItemRetry(
   before: Retry | undefined,
   { now, refused, random = Math.random }: { now: number; refused: boolean; random?: () => number },
-): PostponementDecision {
+): ItemRetryDecision {
   const at = new Date(now).toISOString();
   const { tries, since } = before ?? { tries: 0, since: at };
   const refusedSince = before?.refusedSince ?? at;

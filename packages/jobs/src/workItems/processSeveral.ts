@@ -16,7 +16,7 @@ import { partMetric } from '@payonce/leases/telemetry';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Instance } from '../instance.ts';
 import type { Done, Effects, RecordedEffect } from './effects.ts';
-import { countPostponed, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
+import { countRetried, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
 import {
   inItemSpan,
   type ReadWorkItem,
@@ -112,8 +112,8 @@ export function createProcessSeveral({ stages, effects, sendAgain, instance, onc
       }
     }
     for (const one of later) {
-      if (one.kind !== 'postponed') continue;
-      countPostponed(telemetry, one);
+      if (one.kind !== 'retried') continue;
+      countRetried(telemetry, one);
     }
   }
 

@@ -3,7 +3,7 @@ import { systemClock } from '@payonce/leases/clock';
 import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
 import type { InstanceOptions } from '../instance.ts';
 import type { Effects, RecordedEffect } from './effects.ts';
-import { countPostponed, nextTry, type SendAgain } from './nextTry.ts';
+import { countRetried, nextTry, type SendAgain } from './nextTry.ts';
 import type { PoisonItems } from './poison.ts';
 import { createProcessSeveral } from './processSeveral.ts';
 import { sendOnce } from './sendOnce.ts';
@@ -42,8 +42,8 @@ export interface WorkItemParts {
   instance: InstanceOptions;
 }
 
-/** `putOff`: it is on hold, or a newer release sent it and a process of that release has to do it. */
-export type WorkItemOutcome = 'done' | 'doneBefore' | 'postponed' | 'putOff';
+/** `resent`: a newer release sent it, and a process of that release has to do it. */
+export type WorkItemOutcome = 'done' | 'doneBefore' | 'retried' | 'resent';
 
 /**
  * Creates the consumer of the queue of work items. It runs the stage that a work item names, once: only if no effect of it is
@@ -81,7 +81,7 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
       const next = nextTry(message, error, { stages, now: clock.now() });
       if (next === undefined) throw error;
       await sendAgain(next.message, next.delayMs);
-      if (next.kind === 'postponed') countPostponed(telemetry, next);
+      if (next.kind === 'retried') countRetried(telemetry, next);
       return next.kind;
     }
   }

@@ -139,7 +139,7 @@ describe('one write', () => {
     expect(written).toEqual({ kind: 'nothingLeft' });
   });
 
-  test('without a clear answer is given up after seven tries, about fourteen seconds later', async () => {
+  test('without a clear answer fails after seven tries, about fourteen seconds later', async () => {
     const { written, events, slept } = await run([]);
     expect(written).toEqual({ kind: 'unclear', items: ['a', 'b', 'c'], tries: 7, cause });
     expect(slept).toEqual([200, 400, 800, 1_600, 3_200, 4_000, 4_000]);
@@ -205,7 +205,7 @@ describe('one write', () => {
       expect(events).toEqual(['write abc', 'read abc', 'write abc']);
     });
 
-    test('is given up after two refusals', async () => {
+    test('fails after two refusals', async () => {
       const twice = [refused(412, 424, 424), refused(412, 424, 424)];
       const { written, events } = await run(twice, {}, patience.brief);
       expect(written).toMatchObject({ kind: 'unclear', items: ['a', 'b', 'c'] });

@@ -205,7 +205,7 @@ describe('a message of several work items', () => {
   const items = ['a', 'b'].map(item);
   const several = { items };
 
-  test('is no record: each of them is sent again alone, so that one that ends the process harms no other', async () => {
+  test('is no record: each of them is sent again alone, so that one that crashes the process harms no other', async () => {
     const { items: poisoned, sent } = poison();
     const id = randomUUID();
     expect(await poisoned.record(several, id)).toContain('2 work items together failed');

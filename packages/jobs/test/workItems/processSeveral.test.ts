@@ -173,7 +173,7 @@ describe('one of several work items', () => {
     expect(sent).toEqual([
       { message: { ...items[1], retry: { tries: 1, since } }, delayMs: expect.closeTo(10_000, -4) },
     ]);
-    expect(world.telemetry.values(partMetric.workItemPostponed)).toEqual([1]);
+    expect(world.telemetry.values(partMetric.workItemRetried)).toEqual([1]);
     before.clear();
     expect(await work(sent[0]?.message)).toBe('done');
     expect((await recordedOf(ids)).toSorted()).toEqual(ids);
@@ -204,7 +204,7 @@ describe('one of several work items', () => {
     expect(sent).toEqual([{ message: bad, delayMs: 10_000 }]);
   });
 
-  test('that has been refused for a day goes on alone, to be given up', async () => {
+  test('that has been refused for a day goes on alone, to become poison', async () => {
     const { work, before, sent, world } = worker();
     const { items, id } = several(2);
     const since = new Date(world.clock.now() - longestRefusedMs).toISOString();
@@ -215,7 +215,7 @@ describe('one of several work items', () => {
     await expect(work(sent[0]?.message)).rejects.toThrow('refused');
   });
 
-  test('that a newer release has to do is put off unchanged', async () => {
+  test('that a newer release has to do is sent again unchanged', async () => {
     const { work, done, sent } = worker();
     const { items, ids } = several(2);
     const newer = { version: formatVersion + 1, resourceId: 'n', stage: 'fold', input: {}, more: 'fields' };

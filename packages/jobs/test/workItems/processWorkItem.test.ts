@@ -97,7 +97,7 @@ describe('a work item', () => {
   test('runs again if its effect could not be recorded: stages are idempotent', async () => {
     const first = worker();
     await cosmos.fault({ kind: '503', count: 4, filter: { container: 'workItems', operation: 'create' } });
-    expect(await first.work(item('unrecorded'))).toBe('postponed');
+    expect(await first.work(item('unrecorded'))).toBe('retried');
     await cosmos.clearFaults();
     expect(first.stamped).toHaveLength(1);
     expect(await first.work(first.sent[0])).toBe('done');

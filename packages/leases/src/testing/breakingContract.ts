@@ -15,7 +15,7 @@ export function breakingContract({ subject, store, record, leaseMs, freshKey, he
   if (takeAway === undefined) return;
 
   describe('a broken lease', () => {
-    test('is refused to its holder, and another may take the lock', async () => {
+    test('is refused to its holder, and another may acquire the lock', async () => {
       const { key, version } = await held();
       expect(await takeAway(key, version, never)).toBe('broken');
       expect((await store.look(key, never))?.held).toBe(false);
@@ -63,6 +63,7 @@ export function breakingContract({ subject, store, record, leaseMs, freshKey, he
       });
       expect(await forceRelease(store, { ...request, expectedOwner: 'web-1' }, { clock })).toEqual({
         kind: 'notHeld',
+        owner: { instance: 'ops@example.com', job: 'force-release: stuck' },
       });
       expect(
         await forceRelease(store, { ...request, key: freshKey(), expectedOwner: 'x' }, { clock }),

@@ -15,7 +15,7 @@ export function lossContract(world: ContractWorld): void {
   const { subject, store, record, leaseMs, freshKey, held } = world;
   const owner = { instance: 'web-1', job: 'contract' };
 
-  test('a lease that ended behind its holder’s back is refused, and another may take the lock', async () => {
+  test('a lease that ended behind its holder’s back is refused, and another may acquire the lock', async () => {
     const { key, version } = await held();
     await subject.lose(key, one);
     expect(await store.renew(key, one, leaseMs, never)).toMatchObject({ kind: 'refused' });
@@ -153,13 +153,13 @@ export function lossContract(world: ContractWorld): void {
 
   test('a call whose signal has aborted already is rejected', async () => {
     const { key } = await held();
-    const aborted = AbortSignal.abort(new Error('given up'));
+    const aborted = AbortSignal.abort(new Error('aborted'));
     await expect(store.renew(key, one, leaseMs, aborted)).rejects.toThrow(Error);
     await expect(store.acquire(freshKey(), two, leaseMs, aborted)).rejects.toThrow(Error);
   });
 }
 
-/** A store whose locks need not be created, or that keeps its leases by connections, may know some answers itself. */
+/** A store whose locks need not be created, or that ties its leases to connections, may know some answers itself. */
 function silentAnswer(store: LockStore, call: string): unknown {
   const local = store.traits.keptBy === 'connection' ? ['create', 'release', 'raise', 'renew', 'look'] : [];
   return local.includes(call) ? expect.stringMatching(/^rejected$|^answered /) : 'rejected';

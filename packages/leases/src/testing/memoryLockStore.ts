@@ -18,7 +18,7 @@ export interface MemoryLockStore extends LockStore {
   /** Ends the lease behind its holder's back. The holder learns of it at its next renewal. */
   lose(key: string): void;
   /**
-   * Cuts the present holder off: its requests get no answer any more. Its lease runs out, and another may take the lock.
+   * Cuts the present holder off: its requests get no answer any more. Its lease runs out, and another may acquire the lock.
    */
   abandon(key: string): void;
   delete(key: string): void;

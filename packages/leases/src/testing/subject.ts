@@ -29,7 +29,7 @@ export interface ContractSubject {
   lose: (key: string, leaseId: string) => Promise<void>;
   /** Deletes a lock behind everyone's back. Leave it out where locks cannot be deleted. */
   destroy?: (key: string) => Promise<void>;
-  /** Starts a process that takes the lock and works under it, step by step, until a step is refused. */
+  /** Starts a process that acquires the lock and works under it, step by step, until a step is refused. */
   startHolder: (key: string) => Promise<ContractHolder>;
   /** True if the holder can be frozen. Windows has no signals for it. */
   canFreeze: boolean;
@@ -48,7 +48,7 @@ export interface ContractSubject {
    */
   resettable?: () => Promise<{ store: LockStore; reset: () => void } & AsyncDisposable>;
   /**
-   * Ends the session that keeps a lease, as an administrator of the server can. Leave it out where nobody can, or where the
+   * Ends the session of a lease, as an administrator of the server can. Leave it out where nobody can, or where the
    * server does not tell the client.
    */
   endSession?: (key: string) => Promise<void>;

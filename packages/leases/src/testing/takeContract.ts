@@ -89,7 +89,28 @@ export function takeContract({ subject, store, record, leaseMs, freshKey }: Cont
     });
   });
 
-  describe.runIf(wait !== undefined && subject.realTime)('waiters', () => {
+  test.runIf(wait !== undefined && subject.realTime)(
+    'one who waits is woken when the lock is free',
+    async () => {
+      const key = freshKey();
+      await store.create(key, never);
+      await store.acquire(key, one, leaseMs, never);
+      await using waiter = await must(wait)(key, never);
+      const place = { ticket: waiter.ticket, keptMs };
+      if (take !== undefined) expect(await take(key, two, { ...fenced(), place }, never)).toBe('held');
+      const early = AbortSignal.timeout(100);
+      await waiter.called(early);
+      expect(early.aborted).toBe(true);
+      const late = AbortSignal.timeout(calledMs);
+      const woken = waiter.called(late);
+      await store.release(key, one, never);
+      await woken;
+      expect(late.aborted).toBe(false);
+      expect(await store.acquire(key, two, leaseMs, never)).toBe('acquired');
+    },
+  );
+
+  describe.runIf(take !== undefined && wait !== undefined && subject.realTime)('a line', () => {
     const waitFor = (key: string) => must(wait)(key, never);
     const takes = (key: string, id: string, waiter?: LineWait) =>
       must(take)(key, id, { ...fenced(), place: waiter && { ticket: waiter.ticket, keptMs } }, never);

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { AnonymousCredential, ContainerClient } from '@azure/storage-blob';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { blobLockStore } from '../../src/blobLockStore.ts';
+import { createLocks } from '../../src/index.ts';
 
 interface Answer {
   status: number;
@@ -65,6 +66,17 @@ describe('acquire', () => {
     answer({ status: 404, code });
     expect(await store.acquire(key, id, 15_000, signal)).toBe('absent');
   });
+});
+
+test.each([
+  [400, 'InvalidHeaderValue'],
+  [403, 'AuthorizationFailure'],
+])('a lock that cannot be looked at says %i %s', async (status, code) => {
+  answer({ status, code });
+  const owner = { instance: 'one', job: 'test' };
+  await expect(createLocks(store).tryAcquire(key, owner)).rejects.toThrow(
+    `Cannot lock "${key}": ${status} ${code}`,
+  );
 });
 
 describe('renew', () => {

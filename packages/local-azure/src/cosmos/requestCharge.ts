@@ -1,5 +1,5 @@
 /**
- * Request unit estimates with two decimals, from the service's published figures: a point read costs 1 RU at
+ * Request unit estimates with two decimals, from the service's published charges: a point read costs 1 RU at
  * 1 KB and 10 RU at 100 KB, a write about 5.5 RU at 1 KB and 50 RU at 100 KB
  * (https://learn.microsoft.com/azure/cosmos-db/key-value-store-cost). The effect of the indexing policy is
  * not modelled.

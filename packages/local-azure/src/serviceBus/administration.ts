@@ -1,6 +1,6 @@
 /**
  * The management API as far as ServiceBusAdministrationClient needs it: Atom over HTTP
- * (https://learn.microsoft.com/rest/api/servicebus/entities). Clients created entities through it are kept like messages.
+ * (https://learn.microsoft.com/rest/api/servicebus/entities). What clients create through it is kept as messages are.
  */
 import { parseXML, stringifyXML } from '@azure/core-xml';
 import { z } from 'zod';

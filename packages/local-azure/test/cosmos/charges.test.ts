@@ -47,6 +47,19 @@ test('an element of an array is found by its beginning, as long as the policy co
   expect(await idsIn(covered)).toContain('new');
 });
 
+test('an element of an array is found by a property of it', async () => {
+  const query = `SELECT * FROM c WHERE EXISTS (SELECT VALUE e FROM e IN c.list WHERE e.name = 'name 29')`;
+  const covered = await filled({
+    includedPaths: [{ path: '/list/[]/name/?' }],
+    excludedPaths: [{ path: '/*' }],
+  });
+  const left = await filled({ includedPaths: [{ path: '/list/[]/?' }], excludedPaths: [{ path: '/*' }] });
+  expect(await chargeOf(left, query)).toBeGreaterThan(count * 0.04);
+  expect(await chargeOf(covered, query)).toBeLessThan(3);
+  const { resources } = await covered.items.query<{ id: string }>(query).fetchAll();
+  expect(resources.map(({ id }) => id)).toEqual(['29']);
+});
+
 async function filled(indexingPolicy?: IndexingPolicy): Promise<Container> {
   const container = await newContainer(cosmos, indexingPolicy === undefined ? {} : { indexingPolicy });
   const items = Array.from({ length: count }, (_, n) => ({
@@ -55,6 +68,7 @@ async function filled(indexingPolicy?: IndexingPolicy): Promise<Container> {
     n,
     text: `item ${n}`,
     words: ['all', `word ${n}`],
+    list: [{ name: `name ${n}` }, 5, { name: 5 }],
   }));
   for (let from = 0; from < count; from += 100) {
     const some = items.slice(from, from + 100);

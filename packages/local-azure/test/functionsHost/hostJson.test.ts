@@ -58,13 +58,14 @@ test('lists the members that have no effect', () => {
       extensions: {
         queues: { batchSize: 1 },
         serviceBus: { clientRetryOptions: {} },
-        blobs: {},
+        blobs: { maxDegreeOfParallelism: 1 },
+        eventHubs: {},
         durableTask: { hubName: 'h' },
       },
     },
     {},
   );
-  expect(ignoredMembers(read)).toEqual(['serviceBus.clientRetryOptions', 'blobs']);
+  expect(ignoredMembers(read)).toEqual(['serviceBus.clientRetryOptions', 'eventHubs']);
 });
 
 test.each([

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, parseConfig, readConfig } from '../../src/serviceBus/config.ts';
 import { parseDuration } from '../../src/serviceBus/duration.ts';
@@ -14,6 +15,13 @@ const problemsOf = (json: unknown) => {
   }
   return 'none';
 };
+
+test('the example in the documentation is one', () => {
+  const page = readFileSync(new URL('../../docs/service-bus.md', import.meta.url), 'utf8');
+  const [, example = ''] = /```json\n([\s\S]+?)```/.exec(page) ?? [];
+  const names = parseConfig(JSON.parse(example), 'test').map(({ name }) => name);
+  expect(names).toEqual(['orders', 'events', 'events/Subscriptions/mail']);
+});
 
 test('the default configuration has the queues of payonce', () => {
   expect(readConfig(new URL('../../../../local/serviceBusConfig.json', import.meta.url))).toEqual([

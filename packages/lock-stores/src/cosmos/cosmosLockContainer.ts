@@ -1,10 +1,44 @@
-import type { Container } from '@azure/cosmos';
+import type { OperationInput, PatchRequestBody, SqlQuerySpec } from '@azure/cosmos';
+
+interface Cancelling {
+  abortSignal: AbortSignal;
+}
+
+/** A `Container` by its shape, since `import` and `require` load different classes of it. */
+export interface CosmosLocks {
+  readonly id: string;
+  readonly database: {
+    readonly client: {
+      getDatabaseAccount(
+        options: Cancelling,
+      ): Promise<{ resource?: { enableMultipleWritableLocations?: boolean } | undefined }>;
+    };
+  };
+  readonly items: {
+    batch(
+      operations: OperationInput[],
+      partition: string,
+      options: Cancelling & { contentResponseOnWriteEnabled: boolean },
+    ): Promise<{ result?: { statusCode: number }[] | undefined }>;
+    query<T>(query: SqlQuerySpec, options: Cancelling): { fetchAll(): Promise<{ resources: T[] }> };
+  };
+  item(
+    id: string,
+    partition: string,
+  ): {
+    read(options: Cancelling): Promise<{ resource?: unknown }>;
+    patch(body: PatchRequestBody, options: Cancelling): Promise<unknown>;
+  };
+  read(
+    options: Cancelling,
+  ): Promise<{ resource?: { partitionKey?: { paths: string[] }; defaultTtl?: number } | undefined }>;
+}
 
 /** Properties that the container of locks must have. With this TTL an item expires only if it says so. */
 export const cosmosLockContainer = { partitionKey: '/lock', defaultTtl: -1 } as const;
 
 /** @throws RangeError if the account or container is such that leases would not exclude each other, or would never end. */
-export async function checkLockContainer(container: Container, abortSignal: AbortSignal): Promise<void> {
+export async function checkLockContainer(container: CosmosLocks, abortSignal: AbortSignal): Promise<void> {
   const { client } = container.database;
   const [account, { resource: found }] = await Promise.all([
     client.getDatabaseAccount({ abortSignal }),

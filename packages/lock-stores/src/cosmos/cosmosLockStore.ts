@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Container, OperationInput } from '@azure/cosmos';
+import type { OperationInput } from '@azure/cosmos';
 import type { LockStore, LockView, Refusal, StoreTraits } from '@payonce/leases';
 import { recordToText } from '../recordText.ts';
 import { untilAborted } from '../untilAborted.ts';
-import { checkLockContainer } from './cosmosLockContainer.ts';
+import { type CosmosLocks, checkLockContainer } from './cosmosLockContainer.ts';
 import {
   type LockPatch,
   leaseTtl,
@@ -42,7 +42,7 @@ export const cosmosTraits: StoreTraits = {
  * The first `acquire` rejects if the account or the container is not so. The client is the caller's. It may repeat
  * requests, which does no harm, and stops when the signal aborts.
  */
-export function cosmosLockStore(container: Container): LockStore {
+export function cosmosLockStore(container: CosmosLocks): LockStore {
   let checked = false;
 
   async function items(key: string, abortSignal: AbortSignal) {

@@ -1,4 +1,5 @@
-import type { Container, OperationInput } from '@azure/cosmos';
+import type { OperationInput } from '@azure/cosmos';
+import type { CosmosLocks } from './cosmosLockContainer.ts';
 
 /** The status codes that the store tells apart (https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb). */
 export const itemStatus = {
@@ -19,7 +20,7 @@ export const itemStatus = {
  * @throws if the answer does not say what became of it
  */
 export async function transact(
-  container: Container,
+  container: CosmosLocks,
   partition: string,
   operations: OperationInput[],
   abortSignal: AbortSignal,

@@ -68,7 +68,7 @@ export async function borrowMysql(
       return Array.isArray(answer) ? { rows: answer, matched: 0 } : changes(answer as ResultSetHeader);
     },
     destroy() {
-      ended.abort(new Error('the connection was given up'));
+      ended.abort(new Error('the connection was closed'));
       once(() => connection.destroy());
     },
     close: async () => once(() => connection.release()),
@@ -107,7 +107,7 @@ export async function connectMysql(
   }
 
   function destroy(): void {
-    ended.abort(new Error('the connection was given up'));
+    ended.abort(new Error('the connection was closed'));
     // Its own `destroy` waits for the server to close the connection too.
     socket()?.destroy();
   }

@@ -44,7 +44,7 @@ export interface MysqlLockOptions {
  * Why not `GET_LOCK`: all databases of a server share its names, one session gets the same lock twice, and a holder that falls
  * silent keeps it until `wait_timeout`, eight hours by default. A row has none of that, and needs no connection per lease.
  *
- * A request that was given up may still be applied if the server had received it. Then the lock may stay taken until the
+ * A request that timed out may still be applied if the server had received it. Then the lock may stay occupied until the
  * lease runs out.
  *
  * @throws RangeError if the table name is not `table` or `database.table` in lower case, TypeError for what is no address, options or pool.

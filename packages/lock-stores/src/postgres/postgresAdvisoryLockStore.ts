@@ -20,7 +20,7 @@ export type { PostgresConnection, PostgresPool, PostgresPoolClient };
 export interface PostgresAdvisoryLockOptions {
   /** The table of the records, `payonce_advisory_locks` unless told. It is created on first use if it is missing. */
   table?: string;
-  /** Most connections beside those that keep leases, 4 unless told. A pool of your own sets its own limit. */
+  /** Most connections beside those of leases, 4 unless told. A pool of your own sets its own limit. */
   connections?: number;
 }
 

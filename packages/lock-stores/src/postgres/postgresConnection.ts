@@ -94,7 +94,7 @@ async function borrowPostgres(pool: PostgresPool, signal: AbortSignal): Promise<
     processId: 'processID' in client && typeof client.processID === 'number' ? client.processID : 0,
     ended: ended.signal,
     destroy() {
-      end(new Error('the connection was given up'));
+      end(new Error('the connection was closed'));
       release(true);
     },
     close: async () => release(false),
@@ -143,7 +143,7 @@ export async function connectPostgres(
   client.on('end', () => end(new Error('the connection has ended')));
 
   function destroy(): void {
-    end(new Error('the connection was given up'));
+    end(new Error('the connection was closed'));
     client.connection.stream.destroy();
   }
 

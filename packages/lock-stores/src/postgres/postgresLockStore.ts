@@ -50,7 +50,7 @@ export interface PostgresLockOptions {
  *   fences are higher all the same, unless its clock is behind (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION).
  * - A server clock that jumps forward ends leases early, by as much as it jumps.
  *
- * A request that was given up may still be applied if the server had received it. Then the lock may stay taken until the
+ * A request that timed out may still be applied if the server had received it. Then the lock may stay occupied until the
  * lease runs out.
  *
  * @throws RangeError if the table name is not `table` or `schema.table` in lower case, TypeError for what is no address, options or pool.

@@ -4,7 +4,7 @@ import type { Clock } from '@payonce/leases/clock';
 import { decideAcquire } from './quorumDecisions.ts';
 import type { LeaseOf, QuorumMembers } from './quorumMembers.ts';
 
-/** Candidates that split the vote give back what they got, pause for a random time, and ask again. */
+/** Candidates that split the vote release what they got, pause for a random time, and ask again. */
 const rounds = 5;
 /** The longest pause after the first round, in milliseconds. It doubles with each round. */
 const pauseMs = 10;
@@ -20,7 +20,7 @@ interface Round {
 }
 
 /**
- * Takes the lock on a majority of the stores, or gives back what it got.
+ * Takes the lock on a majority of the stores, or releases what it got.
  *
  * If several candidates ask at once, each may get some stores and none a majority. One that got none knows that others are
  * ahead, and leaves; the rest ask again, so that not everybody goes away with nothing.

@@ -23,7 +23,7 @@ interface Link {
 }
 
 /**
- * A connection that has answered nothing for so many milliseconds is given up: TCP would take up to 15 minutes to find out
+ * A connection that has answered nothing for so many milliseconds is closed: TCP would take up to 15 minutes to find out
  * that the server has gone. Sooner only for a renewal: a release that follows a lost acquire on the same connection cannot
  * overtake it. On the next one it may, if a frozen server goes on; then the lock stays taken until that lease runs out.
  */

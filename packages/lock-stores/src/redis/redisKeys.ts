@@ -8,7 +8,7 @@ const escaped = (text: string) =>
   text.replaceAll(unsafe, (char) => `%${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /**
- * Where Redis keeps a lock. All that stands in the braces is the hash tag, so both keys are in the same slot of a cluster
+ * The place of a lock in Redis. All that stands in the braces is the hash tag, so both keys are in the same slot of a cluster
  * (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
  *
  * @throws RangeError for an empty key, or one longer than 1,024 characters.

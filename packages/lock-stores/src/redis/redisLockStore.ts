@@ -45,7 +45,7 @@ const traits: StoreTraits = {
 /**
  * A lock store on Redis 6 or later. `address` is a URL (`redis://` or `rediss://`), options of node-redis, the nodes of a Redis
  * Cluster, or a client of your own: of node-redis (also `createSentinel`, `createCluster`) or ioredis (also `Cluster`). Your client
- * is used as it is and never closed; a request that was given up may still be sent by it, and then leaves the lock taken until that
+ * is used as it is and never closed; a request that was aborted may still be sent by it, and then leaves the lock taken until that
  * lease runs out.
  *
  * A lock is a hash that never expires, with its record and fence, and a key that expires with the lease. Scripts compare

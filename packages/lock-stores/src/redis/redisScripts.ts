@@ -121,7 +121,8 @@ return 'acquired'
    */
   take: lockScript(
     `${line}
-local holder, places = redis.call('GET', lease), redis.call('HGET', record, 'line')
+local holder = redis.call('GET', lease)
+local places, last, broken = unpack(redis.call('HMGET', record, 'line', 'record', 'broken'))
 if holder ~= ARGV[1] and (holder or places) then
   local kept, mine = keptPlaces(places), 0
   for at, place in ipairs(kept) do if place[1] == ARGV[3] then mine = at end end
@@ -135,11 +136,10 @@ if holder ~= ARGV[1] and (holder or places) then
   if not turn then return false end
 end
 redis.call('SET', lease, ARGV[1], 'PX', ARGV[2])
-redis.call('HDEL', record, 'broken')
+if broken then redis.call('HDEL', record, 'broken') end
 if ARGV[6] == '' then return 0 end
-local last = redis.call('HGET', record, 'record')
-local known, value = pcall(cjson.decode, last or '{}')
-local fence = math.max((known and tonumber(value.fence) or 0) + 1, now(), ARGV[5] + 1, 1)
+local before = last and string.match(last, '^{"fence":(%d+)') or 0
+local fence = math.max(before + 1, now(), ARGV[5] + 1)
 local digits = string.format('%.0f', fence)
 redis.call('HSET', record, 'version', ARGV[1] .. ' ' .. digits, 'record', '{"fence":' .. digits .. ARGV[6])
 return fence

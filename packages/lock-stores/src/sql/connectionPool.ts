@@ -17,7 +17,7 @@ export interface ConnectionPool<C extends SqlConnection> extends AsyncDisposable
 /**
  * Connections that are used again, at most `most` at a time, of which `mostIdle` stay open while nobody uses them. `connect` leaves no connection behind when its signal aborts.
  * The pool differs from the drivers' own pools in how it treats a
- * failure: work that failed or was given up ends its connection, so that no statement of it runs later under somebody
+ * failure: work that failed or was aborted ends its connection, so that no statement of it runs later under somebody
  * else's call, and ends the idle ones too, since a network that has swallowed one has probably swallowed them all. A driver's
  * pool would hand out one dead connection after the other, and each costs a renewal.
  */

@@ -4,7 +4,7 @@ import { type PostgresSession, sqlState } from '../postgres/postgresConnection.t
 import { untilAborted } from '../untilAborted.ts';
 import type { SqlValue } from './sqlConnection.ts';
 
-/** A session that keeps one lease: it holds the lock for as long as it lives. */
+/** A session of one lease, which has the lock for as long as it lives. */
 export interface LeaseSession {
   /** Longest silence before the session ends (ms). A change counts from the next answer on. */
   leaseMs: number;

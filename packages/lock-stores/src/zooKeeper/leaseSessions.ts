@@ -79,7 +79,7 @@ export function leaseSessions(ensemble: ZooKeeperEnsemble): LeaseSessions {
     session.former = undefined;
   }
 
-  /** Forgets sessions that ended long ago, since nobody gives back a lease that is lost. */
+  /** Forgets sessions that ended long ago, since nobody releases a lease that is lost. */
   function forgetEnded(): void {
     for (const [name, { connection, restartedAt, former }] of sessions) {
       if (performance.now() - restartedAt < 2 * connection.session.timeoutMs) continue;

@@ -1,7 +1,7 @@
 /**
  * A connection to one ZooKeeper server, for one session. We wrote our own client of the wire protocol because there is no
  * kept one: `zookeeper` has no build for Linux, and `node-zookeeper-client` has had no release since 2022. It has what locks
- * need, and no watches, ACLs, SASL or TLS.
+ * need, and no ACLs, SASL or TLS.
  */
 import { connect } from 'node:net';
 import { untilAborted } from '../untilAborted.ts';
@@ -26,11 +26,13 @@ export interface ZooKeeperConnection {
   /** True if it takes requests. Once it does not, it never does again. */
   isOpen: () => boolean;
   /**
-   * Sends a request at once; the server answers in order. Once a request was given up, the connection takes no more.
+   * Sends a request at once; the server answers in order. Once a request was aborted, the connection takes no more.
    *
    * @throws ZooKeeperRefused; an Error if the connection ends first; the reason of the signal.
    */
   send: <T>(request: ZooKeeperRequest<T>, signal: AbortSignal) => Promise<T>;
+  /** Calls `tell`, once, when the server tells of a node that was watched (`watchNode`). Returns what stops that. */
+  onChange: (path: string, tell: () => void) => () => void;
   /** Ends the connection. The session lives on. */
   destroy: () => void;
 }
@@ -53,6 +55,8 @@ interface Waiting {
 
 /** The number of the first message, which has none in it. Requests begin at 1. */
 const greeting = 0;
+/** The number of messages about watched nodes. */
+const news = -1;
 const ping = [int(-2), int(11)];
 
 /**
@@ -68,6 +72,7 @@ export async function connectToZooKeeper(
   const server = `ZooKeeper at ${host}:${port}`;
   const socket = connect({ host, port, noDelay: true });
   const waiting = new Map<number, Waiting>();
+  const watching = new Map<string, Set<() => void>>();
   let open = true;
   let lastNumber = greeting;
 
@@ -110,8 +115,19 @@ export async function connectToZooKeeper(
   splitMessages(socket, (message) => {
     const reader = juteReader(message);
     const number = waiting.has(greeting) ? greeting : reader.int();
-    waiting.get(number)?.resolve(reader);
+    if (number === news) tellOf(reader);
+    else waiting.get(number)?.resolve(reader);
   });
+
+  function tellOf(reader: JuteReader): void {
+    reader.long();
+    // An error, which it never has, the kind of the change, and the state of the session.
+    for (let field = 0; field < 3; field++) reader.int();
+    const path = reader.text();
+    const tells = watching.get(path);
+    watching.delete(path);
+    for (const tell of tells ?? []) tell();
+  }
 
   const asked = [
     long(0n),
@@ -145,6 +161,12 @@ export async function connectToZooKeeper(
       const known = codes.find(([expected]) => expected === code);
       if (known === undefined) throw new ZooKeeperRefused(code);
       return known[1];
+    },
+
+    onChange(path, tell) {
+      const tells = watching.get(path) ?? new Set();
+      watching.set(path, tells.add(tell));
+      return () => void tells.delete(tell);
     },
 
     destroy: () => close(new Error(`the connection to ${server} was ended`)),

@@ -1,10 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import type { LockStore, Refusal, StoreTraits } from '@payonce/leases';
 import { recordToText } from '../recordText.ts';
 import { leaseSessions } from './leaseSessions.ts';
 import { brokenLeaseData, isOurs, nodesOf, versionOfNode, viewOfNode } from './lockNodes.ts';
 import { createLock, listLocks, readLock, refusalOfLease } from './lockRequests.ts';
 import { zooKeeperEnsemble } from './zooKeeperEnsemble.ts';
-import { check, createNode, existsNode, multi, remove, setData, zooKeeperCode } from './zooKeeperRequests.ts';
+import {
+  check,
+  createNode,
+  existsNode,
+  multi,
+  remove,
+  setData,
+  watchNode,
+  zooKeeperCode,
+} from './zooKeeperRequests.ts';
 
 export interface ZooKeeperLockOptions {
   /** The node below which the locks are. It is created if it is missing. Default: `/payonce/locks`. */
@@ -35,6 +45,7 @@ export function zooKeeperTraits(tickMs: number): StoreTraits {
  *   session. After a change of leader its time starts anew, so it ends late, never early.
  * - Each renewal connects anew. A server that is not the leader tells it only twice a tick of requests on a connection, and
  *   forgets them if it dies: the session then ends early. It asks the leader about a session that connects.
+ * - Waiters are woken when the lock is free; chance decides among them.
  * - The fence is in the data of the lock's node, written in one transaction that checks the lease and the version.
  * - The servers need a `tickTime` for the leases, and a `maxClientCnxns` (60 by default) above the locks that one machine
  *   holds at once, each with a connection. Anyone who reaches the servers may do everything: nodes have no ACLs.
@@ -49,6 +60,16 @@ export function zooKeeperLockStore(
   const ensemble = zooKeeperEnsemble(connectString);
   const sessions = leaseSessions(ensemble);
   const root = ensemble.chroot + below;
+
+  /** Resolves once no session has the lease, as far as the server of the shared connection knows. Forgets it when `over` aborts. */
+  async function freed(lease: string, over: AbortSignal): Promise<void> {
+    // Not `over`: a request that is given up ends the connection, which others use too.
+    const limit = AbortSignal.timeout(watchWithinMs);
+    const connection = await ensemble.shared(limit);
+    const change = Promise.withResolvers<void>();
+    over.addEventListener('abort', connection.onChange(lease, change.resolve), { once: true });
+    if ((await connection.send(watchNode(lease), limit)) !== undefined) await change.promise;
+  }
 
   /** Ends the session of a lease that is lost, and says why it is. */
   async function lost(key: string, leaseId: string, signal: AbortSignal): Promise<Refusal> {
@@ -98,6 +119,18 @@ export function zooKeeperLockStore(
       }
       await sessions.end(name, signal);
       return answer.code === zooKeeperCode.noNode && owner === undefined ? 'absent' : 'held';
+    },
+
+    async wait(key) {
+      const { lease } = nodesOf(root, key);
+      return {
+        ticket: randomUUID(),
+        async called(signal) {
+          const over = aborted(signal);
+          await Promise.race([over, freed(lease, signal).catch(() => over)]);
+        },
+        async [Symbol.asyncDispose]() {},
+      };
     },
 
     async raise(key, leaseId, record, version, signal) {
@@ -158,6 +191,16 @@ export function zooKeeperLockStore(
       await ensemble[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Time limit of the request that begins to watch (ms). */
+const watchWithinMs = 5_000;
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 /** The name of a lease among those of this process. */

@@ -48,7 +48,7 @@ const type = {
 /** Everybody may do everything. */
 const openAcl = [int(1), int(31), text('world'), text('anyone')];
 const ephemeral = 1;
-const watch = bool(false);
+const [watch, noWatch] = [bool(true), bool(false)];
 
 /** One part of a `multi`. A version of -1 is any. */
 export interface ZooKeeperOperation {
@@ -99,14 +99,20 @@ export const sync = (path: string): ZooKeeperRequest<void> => {
 
 export const existsNode = (path: string): ZooKeeperRequest<NodeStat | undefined> => ({
   type: type.exists,
-  body: Buffer.concat([text(path), watch]),
+  body: Buffer.concat([text(path), noWatch]),
   answer: readStat,
   codes: [[zooKeeperCode.noNode, undefined]],
 });
 
+/** The same, and the server tells this connection once when the node is created, changed or deleted. */
+export const watchNode = (path: string): ZooKeeperRequest<NodeStat | undefined> => ({
+  ...existsNode(path),
+  body: Buffer.concat([text(path), watch]),
+});
+
 export const getData = (path: string): ZooKeeperRequest<{ data: string; stat: NodeStat } | undefined> => ({
   type: type.getData,
-  body: Buffer.concat([text(path), watch]),
+  body: Buffer.concat([text(path), noWatch]),
   answer: (reader) => ({ data: reader.text(), stat: readStat(reader) }),
   codes: [[zooKeeperCode.noNode, undefined]],
 });
@@ -114,7 +120,7 @@ export const getData = (path: string): ZooKeeperRequest<{ data: string; stat: No
 /** The names of the nodes below a node; none if it is missing. */
 export const getChildren = (path: string): ZooKeeperRequest<string[]> => ({
   type: type.getChildren,
-  body: Buffer.concat([text(path), watch]),
+  body: Buffer.concat([text(path), noWatch]),
   answer: (reader) => Array.from({ length: Math.max(0, reader.int()) }, () => reader.text()),
   codes: [[zooKeeperCode.noNode, []]],
 });

@@ -156,7 +156,7 @@ test('the SDK does not repeat a throttled request once the signal has aborted, a
   expect(await store.look(key, never)).toMatchObject({ held: false });
 });
 
-test('a request that was given up while connecting is not sent later', async () => {
+test('a request that was aborted while connecting is not sent later', async () => {
   const { port } = new URL(/AccountEndpoint=([^;]+)/.exec(cosmos.connectionString)?.[1] ?? '');
   await using proxy = await startTcpProxy({ port: Number(port) });
   const behind = lockContainer(cosmos.connectionString.replace(`:${port}`, `:${proxy.port}`));

@@ -164,8 +164,8 @@ describeWith(mariadbPrograms, 'hazards of locks in MariaDB', async () => {
       'x',
       keyHash(stuck),
     ]);
-    const givenUp = store.acquire(stuck, one, leaseMs, AbortSignal.timeout(300));
-    await expect(givenUp).rejects.toThrow('aborted');
+    const aborted = store.acquire(stuck, one, leaseMs, AbortSignal.timeout(300));
+    await expect(aborted).rejects.toThrow('aborted');
     expect(await store.acquire(other, one, leaseMs, never)).toBe('acquired');
     // The server gives up a statement that nobody waits for any more. It shows news only to those who seldom ask.
     const waiting = `select 1 from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`;

@@ -61,7 +61,7 @@ describeWith(postgresPrograms, 'hazards of rows in PostgreSQL', async () => {
     expect(await store.acquire(ours, two, leaseMs, never)).toBe('held');
   });
 
-  test('a pool sends an acquire that was given up later; the store does not', async () => {
+  test('a pool sends an acquire that was aborted later; the store does not', async () => {
     const key = await created(store);
     const busy = new Client(server.url);
     await busy.connect();
@@ -102,8 +102,8 @@ describeWith(postgresPrograms, 'hazards of rows in PostgreSQL', async () => {
     await operator.connect();
     await operator.query('begin');
     await operator.query('update payonce_locks set ends_at = null where id = $1', [keyHash(stuck)]);
-    const givenUp = impatient.acquire(stuck, one, leaseMs, AbortSignal.timeout(200));
-    await expect(givenUp).rejects.toThrow('aborted');
+    const aborted = impatient.acquire(stuck, one, leaseMs, AbortSignal.timeout(200));
+    await expect(aborted).rejects.toThrow('aborted');
     expect(await impatient.acquire(other, one, leaseMs, never)).toBe('acquired');
     const waiting = `select from pg_stat_activity where wait_event_type = 'Lock'`;
     await expect.poll(() => server.run(waiting), { timeout: 10_000 }).toEqual([]);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWith } from '../../../../test/support/servers/findProgram.ts';
@@ -58,4 +59,9 @@ describeWith(postgresPrograms, 'a lock of PostgreSQL in a transaction of its cal
     await expect(lockInTransaction(client, 'outside', owner)).rejects.toThrow('after `begin`');
     await (await locks.acquire('outside', owner, { waitMs: 5_000 })).release();
   });
+});
+
+test('the page for administrators has the statements that the store runs', () => {
+  const page = readFileSync(new URL('../../docs/compared.md', import.meta.url), 'utf8');
+  expect(page).toContain(`\`\`\`sql\n${postgresLockTables().join(';\n')};\n\`\`\``);
 });

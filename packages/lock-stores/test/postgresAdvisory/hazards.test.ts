@@ -76,7 +76,7 @@ describeWith(postgresPrograms, 'hazards of advisory locks', async () => {
     expect(await taken(2)).toHaveLength(1);
   });
 
-  test('an acquire that was given up leaves a plain lock behind; the store leaves none', async () => {
+  test('an acquire that was aborted leaves a plain lock behind; the store leaves none', async () => {
     const plain = await client(server.url);
     const key = await created(store);
     await server.freeze();

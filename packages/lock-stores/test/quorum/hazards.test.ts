@@ -166,7 +166,7 @@ describeWith(redisPrograms, 'hazards of a quorum', () => {
     expect(new Set(fences).size).toBe(fences.length);
   });
 
-  test.concurrent('a frozen or slow minority is not waited for', async () => {
+  test.concurrent('a frozen or slow minority delays nothing', async () => {
     await using masters = await startMasters();
     await using proxy = await startTcpProxy({ port: masters.third.port });
     const urls = [...masters.all.slice(0, 2), `redis://127.0.0.1:${proxy.port}`];

@@ -67,7 +67,7 @@ describe('a quorum', () => {
     expect(third.holder(key)).toBeUndefined();
   });
 
-  test('gives back what it acquired without a majority', async () => {
+  test('releases what it acquired without a majority', async () => {
     const { clock, store, first, second, third } = await quorumOfThree();
     for (const member of [first, second]) await member.acquire(key, two, leaseMs, never);
     const answer = store.acquire(key, one, leaseMs, never);

@@ -224,7 +224,7 @@ describeWith(redisPrograms, 'hazards of Redis', async () => {
     expect(await store.release('held', lease, never)).toBe('released');
   });
 
-  test.concurrent('a request that was given up while there was no connection is never sent', async () => {
+  test.concurrent('a request that was aborted while there was no connection is never sent', async () => {
     await using own = await startRedis(keepsEverything);
     await using ours = processOn(own.url);
     await ours.store.create('key', never);
@@ -272,7 +272,7 @@ describeWith(redisPrograms, 'hazards of Redis', async () => {
     await lease.release();
   });
 
-  test.concurrent('a release that was given up on a frozen server comes after the acquire that was given up before it', async () => {
+  test.concurrent('a release that was aborted on a frozen server comes after the acquire that was aborted before it', async () => {
     await using own = await startRedis();
     await using ours = processOn(own.url);
     await ours.store.create('key', never);

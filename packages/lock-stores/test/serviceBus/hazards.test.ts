@@ -81,7 +81,7 @@ test('a holder that has lost its session without noticing cannot move the fence'
 describe('the SDK renews a session by itself', () => {
   const outlasts = short.lockDurationMs + 1_500;
 
-  test('so with its defaults a holder that hangs keeps the lock', async () => {
+  test('so with its defaults a holder that hangs still has the lock', async () => {
     const key = randomUUID();
     await openClient().acceptSession(short.queue, key);
     await systemClock.sleep(outlasts);
@@ -195,7 +195,7 @@ test('a holder whose connection is lost learns it at once; others wait for the L
   expect(await cut.store.acquire(randomUUID(), one, 3_000, never)).toBe('acquired');
 });
 
-describe('an acquire that was given up', () => {
+describe('an acquire that was aborted', () => {
   test('while connecting is not sent later', async () => {
     await using slow = await behindProxy();
     const key = randomUUID();
@@ -214,7 +214,7 @@ describe('an acquire that was given up', () => {
       slow.fault({ kind: 'slowSuccess', ms: 150 });
       const outcome = await slow.store
         .acquire(key, one, 30_000, AbortSignal.timeout(giveUpMs))
-        .catch(() => 'given up');
+        .catch(() => 'aborted');
       if (outcome === 'acquired') await slow.store.release(key, one, never);
       await expect.poll(() => other.acquire(key, two, 30_000, never), { timeout: 5_000 }).toBe('acquired');
     },

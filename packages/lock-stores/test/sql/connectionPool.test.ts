@@ -54,14 +54,14 @@ describe('connections to a SQL server', () => {
     expect(opened).toHaveLength(2);
   });
 
-  test('a call that is given up while it waits never runs', async () => {
+  test('a call that is aborted while it waits never runs', async () => {
     const { pool, start } = fakePool();
     const [a, b] = [start(), start()];
     const giving = new AbortController();
     let ran = false;
     const waiting = pool.use(giving.signal, async () => (ran = true));
-    giving.abort(new Error('given up'));
-    await expect(waiting).rejects.toThrow('given up');
+    giving.abort(new Error('aborted'));
+    await expect(waiting).rejects.toThrow('aborted');
     a.end();
     b.end();
     await Promise.all([a.done, b.done]);
@@ -80,13 +80,13 @@ describe('connections to a SQL server', () => {
     expect(await number()).toBe(2);
   });
 
-  test('one whose work is given up is used no more', async () => {
+  test('one whose work is aborted is used no more', async () => {
     const { opened, number, start } = fakePool();
     const giving = new AbortController();
     const { done } = start(giving.signal);
     await new Promise((resolve) => setTimeout(resolve, 10));
-    giving.abort(new Error('given up'));
-    await expect(done).rejects.toThrow('given up');
+    giving.abort(new Error('aborted'));
+    await expect(done).rejects.toThrow('aborted');
     expect(await number()).toBe(1);
     expect(opened[0]?.ended.aborted).toBe(true);
   });
@@ -98,7 +98,7 @@ describe('connections to a SQL server', () => {
     expect(await number()).toBe(1);
   });
 
-  test('one that is kept does not count, until it is given back', async () => {
+  test('one that is kept does not count, until it is returned', async () => {
     const { pool, opened, number } = fakePool();
     const kept = await pool.use(never, async (connection, keep) => {
       keep();

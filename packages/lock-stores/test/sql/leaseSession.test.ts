@@ -26,14 +26,14 @@ function fakeSession({ leaseMs = minute } = {}) {
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('statements go one after the other, and one that was given up before its turn is not sent', async () => {
+test('statements go one after the other, and one that was aborted before its turn is not sent', async () => {
   const { session, sent } = fakeSession();
   const first = session.ask(never, 'first', '1');
   const giving = new AbortController();
   const second = session.ask(giving.signal, 'second', '1');
   const third = session.ask(never, 'third', '1');
-  giving.abort(new Error('given up'));
-  await expect(second).rejects.toThrow('given up');
+  giving.abort(new Error('aborted'));
+  await expect(second).rejects.toThrow('aborted');
   sent[0]?.answer(true);
   await first;
   await turn();
@@ -48,8 +48,8 @@ test('a slow answer that nobody waits for any more does not end the session', as
   const giving = new AbortController();
   const slow = session.ask(giving.signal, 'slow', '1');
   await turn();
-  giving.abort(new Error('given up'));
-  await expect(slow).rejects.toThrow('given up');
+  giving.abort(new Error('aborted'));
+  await expect(slow).rejects.toThrow('aborted');
   const next = session.ask(never, 'next', '1');
   sent[0]?.answer(true);
   await turn();

@@ -79,7 +79,7 @@ describeWith(zooKeeperPrograms, 'hazards of ZooKeeper', () => {
       await server[Symbol.asyncDispose]();
     });
 
-    test('a session of more than 20 ticks is shortened without a word: such a lease is refused', async () => {
+    test('a session of more than 20 ticks is shortened silently: such a lease is refused', async () => {
       const naive = await plain(server.port, 30_000);
       expect(naive.session.timeoutMs).toBe(20 * tickMs);
       naive.destroy();

@@ -26,7 +26,7 @@ describeWith(zooKeeperPrograms, 'an acquire on ZooKeeper whose answer was lost',
     return connection;
   }
 
-  /** A store, a lock that nobody has, and an acquire that is given up once ZooKeeper has carried it out. */
+  /** A store, a lock that nobody has, and an acquire that is aborted once ZooKeeper has carried it out. */
   async function world() {
     const proxy = opened.use(await startTcpProxy({ port: server.port }));
     const store = opened.use(zooKeeperLockStore(`127.0.0.1:${proxy.port}`, { tickMs }));
@@ -42,8 +42,8 @@ describeWith(zooKeeperPrograms, 'an acquire on ZooKeeper whose answer was lost',
       proxy.fault({ kind: 'slowSuccess', ms: 500 });
       const asked = store.acquire(key, leaseId, ms, giveUp.signal).catch(String);
       await expect.poll(tenure, { timeout: 20_000, interval: 5 }).not.toBe(before);
-      giveUp.abort(new Error('given up'));
-      expect(await asked).toBe('Error: given up');
+      giveUp.abort(new Error('aborted'));
+      expect(await asked).toBe('Error: aborted');
       proxy.fault({ kind: 'none' });
     }
     return { store, key, leaseId, nodes, loseAnswer };

@@ -34,7 +34,7 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
       const { invoices } = await world();
       const { outcomes } = await addAll(invoices, contentsOf(230), options);
       expect([...outcomes.values()].filter((outcome) => outcome === 'created')).toHaveLength(230);
-      expect((await invoices.figures(iso(0))).byStatus).toEqual(new Map([['pending', 230]]));
+      expect((await invoices.counts(iso(0))).byStatus).toEqual(new Map([['pending', 230]]));
     });
 
     test('an empty list stores nothing', async () => {
@@ -79,7 +79,7 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
             'duplicate',
           ]);
         }
-        expect((await invoices.figures(iso(0))).byStatus).toEqual(new Map([['pending', 40]]));
+        expect((await invoices.counts(iso(0))).byStatus).toEqual(new Map([['pending', 40]]));
       }),
     );
 
@@ -89,7 +89,7 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
       const { outcomes, failure } = await addAll(invoices, contents, { ...options, withinMs: -1 });
       expect([...outcomes.values()]).toEqual(['notStored', 'notStored']);
       expect(failure).toBeInstanceOf(Error);
-      expect((await invoices.figures(iso(0))).byStatus).toEqual(new Map());
+      expect((await invoices.counts(iso(0))).byStatus).toEqual(new Map());
     });
 
     describe.runIf(canFail)('when answers are lost', () => {
@@ -102,7 +102,7 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
         const outcome = answer === 'echo' ? 'duplicate' : 'created';
         expect([...outcomes.values()]).toEqual([outcome, outcome, outcome]);
         expect(failure).toBeUndefined();
-        expect((await invoices.figures(iso(0))).byStatus).toEqual(new Map([['pending', 3]]));
+        expect((await invoices.counts(iso(0))).byStatus).toEqual(new Map([['pending', 3]]));
       });
 
       test.each(['before', 'after'] as const)('%s the write, and the reread too', async (answer) => {

@@ -18,7 +18,7 @@ export function giveBackContract({ worldWithClaimed, known, canFail }: InvoiceCo
       });
     });
 
-    test('only what is given back', async () => {
+    test('only what is returned', async () => {
       const { ids, start, giveBack, read } = await worldWithClaimed(2);
       const started = await start('b1', ids);
       await giveBack({ ...started, held: started.held.slice(0, 1) });

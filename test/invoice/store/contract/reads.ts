@@ -222,6 +222,19 @@ export function readsContract({ world }: InvoiceContract): void {
       expect(await all(invoices, { pageSize: 1, only: 'waitsForRetry', customer: 'nobody' })).toEqual([]);
     });
 
+    test('those that a run has claimed or changed', async () => {
+      const { invoices, put } = await world({ shards: 4 });
+      const entry = (runId: string) => ({ at: iso(0), what: 'claimed', by: 'host-1', runId });
+      await put(
+        { id: 'one', timeline: [entry('run-1')] },
+        { id: 'both', timeline: [entry('run-1'), entry('run-2')] },
+        { id: 'none', timeline: [{ at: iso(0), what: 'imported', by: 'run-1' }] },
+      );
+      expect(await all(invoices, { pageSize: 1, run: 'run-1' })).toEqual(['both', 'one']);
+      expect(await all(invoices, { pageSize: 1, run: 'run-2' })).toEqual(['both']);
+      expect(await all(invoices, { pageSize: 1, run: 'run-1', status: 'paid' })).toEqual([]);
+    });
+
     test.each([1, 2, 5])(
       'what others change between two pages of %i neither hides nor repeats an invoice that matches throughout',
       async (pageSize) => {
@@ -324,7 +337,7 @@ export function readsContract({ world }: InvoiceContract): void {
   describe('figures', () => {
     test('of an empty store', async () => {
       const { invoices, clock } = await world({ shards: 4 });
-      expect(await invoices.figures(iso(clock.now()))).toEqual({
+      expect(await invoices.counts(iso(clock.now()))).toEqual({
         byStatus: new Map(),
         staleClaims: 0,
         charges: 0,
@@ -356,7 +369,7 @@ export function readsContract({ world }: InvoiceContract): void {
       );
       const message = newOutboxMessage({ id: 'm1', shard, destination: 'work-items', body: [] }, 0);
       await create({ ...message, status: 'parked' });
-      expect(await invoices.figures(iso(now))).toEqual({
+      expect(await invoices.counts(iso(now))).toEqual({
         byStatus: new Map([
           ['pending', 2],
           ['claimed', 2],
@@ -411,7 +424,7 @@ export function readsContract({ world }: InvoiceContract): void {
         },
         { id: 'f', ...paid },
       );
-      expect(await invoices.figures(iso(clock.now()))).toMatchObject({
+      expect(await invoices.counts(iso(clock.now()))).toMatchObject({
         refunded: [{ currency: 'USD', count: 2, amountMinor: 127 }],
         openDisputes: [
           { currency: 'EUR', count: 2, amountMinor: 7 },

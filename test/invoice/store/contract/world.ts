@@ -6,7 +6,7 @@ import { patience } from '../../../../packages/jobs/src/documents/writeUntilClea
 import { newOutboxMessage } from '../../../../packages/jobs/src/outbox/outboxMessage.ts';
 import type { Deviation, LostAnswer } from '../../../../packages/jobs/src/testing/documents/subject.ts';
 import { leapingClock } from '../../../../packages/leases/src/testing/leapingClock.ts';
-import { newStanding } from '../../../../src/invoice/figures/counters.ts';
+import { newStanding } from '../../../../src/invoice/counters/counters.ts';
 import type { Invoice, InvoiceContent } from '../../../../src/invoice/invoice.ts';
 import { ifClaimedBy, ifUnchanged, type ToStart } from '../../../../src/invoice/invoiceChange.ts';
 import { shardNames, shardOf } from '../../../../src/invoice/shard.ts';

@@ -90,7 +90,7 @@ export const endedProcesses = {
     };
   },
 
-  /** Each call ends the process that makes it, for as long as attempts are left; then the provider fails a while. */
+  /** Each call crashes the process that makes it, for as long as attempts are left; then the provider fails a while. */
   endsTheProcess(random) {
     return {
       instances: random.between(1, 3),
@@ -116,7 +116,7 @@ export const endedProcesses = {
     };
   },
 
-  /** Virtual machines are frozen again and again while messages of a newer release are put off. */
+  /** Virtual machines are frozen again and again while messages of a newer release are sent again. */
   frozenMachines(random) {
     const instances = random.between(2, 3);
     return {

@@ -1,4 +1,4 @@
-/** Pauses, and clocks that are set back. */
+/** Pauses, and clocks that step back. */
 import { hour, minute } from '../plan.ts';
 import { invoicesOf, type Scenes, second, tick, type Unnumbered } from './scene.ts';
 
@@ -69,7 +69,7 @@ export const pauses = {
     };
   },
 
-  /** Wall clocks are set back, and then payments are paused, or a process stands still for longer than its locks last. */
+  /** Wall clocks step back, and then payments are paused, or a process stands still for longer than its locks last. */
   clocksSetBack(random) {
     const at = tick + random.between(500, 8_000);
     const instances = random.between(1, 3);

@@ -29,7 +29,7 @@ export function markContract(subject: OutboxSubject): void {
       expect(await read(message)).toEqual({ ...message, ...changed });
     });
 
-    test('a message that is given up: it is parked, and never expires', async () => {
+    test('a message that is parked: it is marked, and never expires', async () => {
       const { mark, put, read } = await outboxWorld(subject);
       const [message] = await put({ attempts: 9 });
       if (!message) throw new Error('expected one');

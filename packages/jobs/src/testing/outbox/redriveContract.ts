@@ -3,7 +3,7 @@ import type { OutboxStore } from '../../outbox/outboxStore.ts';
 import { nothingKnown } from '../documents/subject.ts';
 import { idsOf, iso, type OutboxSubject, outboxWorld } from './world.ts';
 
-/** Parked messages go out again; the figures count them; and a store that is away says so. */
+/** Parked messages go out again; the counts include them; and a store that is away says so. */
 export function redriveContract(subject: OutboxSubject): void {
   const { canFail, known = nothingKnown } = subject;
 
@@ -100,7 +100,7 @@ export function redriveContract(subject: OutboxSubject): void {
     });
   });
 
-  describe('figures', () => {
+  describe('counts', () => {
     test('of an empty outbox', async () => {
       const { outbox } = await outboxWorld(subject);
       expect(await outbox.oldestPending()).toBeUndefined();

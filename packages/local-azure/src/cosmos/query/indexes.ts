@@ -74,25 +74,34 @@ export function ensureIndex(db: DatabaseSync, table: string, columns: string[]):
   db.exec(`CREATE INDEX IF NOT EXISTS ${identifier(prefix + hash)} ON ${identifier(table)} (${wanted})`);
 }
 
-/** A table of the texts in an array of the items, kept by triggers: what `/names/[]/?` is in an indexing policy. */
-export function ensureElements(db: DatabaseSync, table: string, path: string): string {
-  const hash = createHash('sha256').update(path).digest('hex').slice(0, 12);
+/**
+ * A table of the texts in an array of the items, or of those at `of` in its elements, kept by triggers: what `/names/[]/?` and
+ * `/list/[]/name/?` are in an indexing policy.
+ */
+export function ensureElements(
+  db: DatabaseSync,
+  table: string,
+  { path, of }: { path: string; of: string },
+): string {
+  const hash = createHash('sha256').update(`${path} ${of}`).digest('hex').slice(0, 12);
   const name = `elements_${table}_${hash}`;
   const [elements, items] = [identifier(name), identifier(table)];
   if (db.prepare('SELECT 1 FROM sqlite_master WHERE name = ?').get(name) !== undefined) return elements;
-  const add = (rid: string, doc: string) =>
-    `INSERT INTO ${elements} SELECT ${rid}, e.value FROM json_each(${doc}, ${quote(path)}) AS e WHERE e.type = 'text'`;
+  const each = (doc: string) => `json_each(${doc}, ${quote(path)}) AS e`;
+  const isObject = `e.type = 'object' AND json_type(e.value, ${quote(of)}) = 'text'`;
+  const [value, isText] =
+    of === '$' ? ['e.value', `e.type = 'text'`] : [`json_extract(e.value, ${quote(of)})`, isObject];
+  const add = `INSERT INTO ${elements} SELECT new.rid, ${value} FROM ${each('new.doc')} WHERE ${isText}`;
   const remove = `DELETE FROM ${elements} WHERE rid = old.rid`;
   const on = (event: string, statements: string) =>
     `CREATE TRIGGER ${identifier(`${name}_${event.slice(0, 3)}`)} AFTER ${event} ON ${items} BEGIN ${statements}; END;`;
   db.exec(`
     CREATE TABLE ${elements} (rid INTEGER NOT NULL, value TEXT NOT NULL);
-    INSERT INTO ${elements} SELECT r.rid, e.value FROM ${items} AS r, json_each(r.doc, ${quote(path)}) AS e
-      WHERE e.type = 'text';
+    INSERT INTO ${elements} SELECT r.rid, ${value} FROM ${items} AS r, ${each('r.doc')} WHERE ${isText};
     CREATE INDEX ${identifier(`${name}_value`)} ON ${elements} (value, rid);
     CREATE INDEX ${identifier(`${name}_rid`)} ON ${elements} (rid);
-    ${on('INSERT', add('new.rid', 'new.doc'))}
-    ${on(`UPDATE OF doc`, `${remove}; ${add('new.rid', 'new.doc')}`)}
+    ${on('INSERT', add)}
+    ${on('UPDATE OF doc', `${remove}; ${add}`)}
     ${on('DELETE', remove)}
   `);
   return elements;

@@ -114,8 +114,11 @@ function compileQuery(
   const to = newCompilation(parameters);
   const within = withinOf(source);
   const indexed = (path: string) => source.isIndexed?.(namesOf(path)) !== false;
-  to.elementsAt = (path) =>
-    source.unindexed !== true && indexed(`${path}[0]`) ? ensureElements(db, source.table, path) : undefined;
+  to.elementsAt = (path, property) => {
+    const of = property === undefined ? '' : `.${JSON.stringify(property)}`;
+    if (source.unindexed === true || !indexed(`${path}[0]${of}`)) return undefined;
+    return ensureElements(db, source.table, { path, of: `$${of}` });
+  };
   const select = compileSelect(query, undefined, { table: source.table, within }, to);
   if (source.unindexed !== true) ensureIndex(db, source.table, indexFor(select, within, indexed));
   const columns = hasPlaces(select) ? placeColumns(select) : [];

@@ -7,7 +7,7 @@ const requestTimeout = 5_000;
 
 /** Lets one host at a time listen to a timer, like the real host's singleton listener lock. */
 export interface ListenerLease {
-  /** Takes the lease; false if another host holds it. */
+  /** Acquires the lease; false if another host has it. */
   tryAcquire(): Promise<boolean>;
   /** Renews until the lease is lost (resolves) or the signal aborts (rejects). */
   keep(signal: AbortSignal): Promise<void>;

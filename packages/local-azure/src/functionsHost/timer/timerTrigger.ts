@@ -26,7 +26,7 @@ export interface TimerOptions {
   statusStore: ScheduleStatusStore | undefined;
   /** Absent: every host fires. */
   lease: ListenerLease | undefined;
-  /** Milliseconds between two attempts to take the lease. */
+  /** Milliseconds between two attempts to acquire the lease. */
   leaseRetryInterval: number;
   invoker: Invoker;
   logger: Logger;

@@ -21,7 +21,7 @@ export interface Worker {
   readonly first: WorkerProcess;
   /** The process that runs functions now, or the next one. Rejects with `WorkerEnded` once the host is stopping. */
   current(): Promise<WorkerProcess>;
-  /** Ends the process with all that runs in it, because one function has taken too long. Another one follows. */
+  /** Kills the process with all that runs in it, because one function has taken too long. Another one follows. */
   restart(): void;
   /** Tells the app that it is to end, and ends it after five seconds if it has not. */
   stop(): Promise<void>;
@@ -34,7 +34,7 @@ export async function keepWorker(
 ): Promise<Worker> {
   const first = await startWorker(app);
   let current = Promise.resolve(first);
-  /** Ends the process that runs functions, and lets its successor take the calls that come from now on. */
+  /** Stops the process that runs functions, and lets its successor take the calls that come from now on. */
   let replace = () => {};
   let process: WorkerProcess | undefined;
   let stopping = false;

@@ -114,7 +114,9 @@ function findNode(
   const queue = broker.find(managed ?? address) ?? create?.(managed ?? address, wantsSession);
   if (queue === undefined) {
     const entity = `sb://${peer.host()}/${managed ?? address}`;
-    throw new AttachRefused('amqp:not-found', `The messaging entity '${entity}' could not be found.`);
+    const known = broker.entities().map(({ config }) => config.name);
+    const what = `The messaging entity '${entity}' could not be found. There are: ${known.slice(0, 20).join(', ') || 'none'}.`;
+    throw new AttachRefused('amqp:not-found', what);
   }
   return { kind: managed === undefined ? 'queue' : 'management', queue };
 }

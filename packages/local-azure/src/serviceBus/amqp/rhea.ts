@@ -129,7 +129,7 @@ export function forget(delivery: AmqpDelivery): void {
   delivery.remote_settled = true;
 }
 
-/** rhea replies to an attach by itself in the next tick. This withholds the reply until `link.open()`. */
+/** rhea replies to an attach by itself in the next tick. This delays the reply until `link.open()`. */
 export function holdAttach(link: { state: LinkState }): void {
   link.state.local_open = false;
   link.state.open_requests = 0;

@@ -27,7 +27,7 @@ export interface Lane {
 
 /**
  * A lane that only one receiver may use at a time. It is free (`holder` undefined) or locked until `dueAt`.
- * Accepting locks it, renewing moves `dueAt`. Release or expiry frees it and gives back the messages that the
+ * Accepting locks it, renewing moves `dueAt`. Release or expiry frees it and returns the messages that the
  * holder has not settled.
  */
 export interface Session extends Lane {

@@ -28,8 +28,8 @@ export class Compilation {
   readonly constants: Record<string, Bound> = {};
   readonly usedParameters = new Map<string, string>();
   fixedValues = false;
-  /** The table of the elements of a stored array (`indexes.ts`); undefined if no index covers them. */
-  elementsAt: (path: string) => string | undefined = () => undefined;
+  /** The table of the elements of a stored array, or of a property of theirs (`indexes.ts`); undefined if no index covers them. */
+  elementsAt: (path: string, property?: string) => string | undefined = () => undefined;
   readonly #parameters: ReadonlyMap<string, unknown>;
   readonly #subqueryRows: SubqueryRows;
   #aliases = 0;

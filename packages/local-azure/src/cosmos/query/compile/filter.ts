@@ -45,7 +45,10 @@ export function compileFilter(
   return ofStored(condition, compiled, facts) ?? as('boolean', compiled(condition));
 }
 
-/** The items of which an element begins with a text, for `EXISTS (SELECT … FROM e IN c.array WHERE STARTSWITH(e, text))`. */
+/**
+ * The items of which an element begins with a text, or has a property that is one: `EXISTS (SELECT … FROM e IN c.array WHERE …)`
+ * with `STARTSWITH(e, text)` or `e.name = text`.
+ */
 function someElement(
   { sources, where }: Query,
   compiled: (part: Expression) => TypedSql,
@@ -53,15 +56,32 @@ function someElement(
 ): string[] {
   const [source, ...others] = sources;
   if (source?.kind !== 'elements' || source.of.kind === 'subquery' || others.length > 0) return [];
-  if (where?.kind !== 'call' || where.name.toUpperCase() !== 'STARTSWITH') return [];
-  const [element, prefix, ...more] = where.args;
-  if (element?.kind !== 'name' || element.name !== source.alias || more.length > 0) return [];
-  if (prefix?.kind !== 'literal' && prefix?.kind !== 'parameter') return [];
-  const [array, text] = [compiled(source.of), compiled(prefix)];
+  const asked = where === undefined ? undefined : textOfElement(where, source.alias);
+  if (asked === undefined) return [];
+  const [array, text] = [compiled(source.of), compiled(asked.text)];
   if (!isStored(array) || !isPlain(text) || text.kind !== 'string') return [];
-  const elements = to.elementsAt(array.location.path);
+  const elements = to.elementsAt(array.location.path, asked.property);
   if (elements === undefined) return [];
-  return [`r.rid IN (SELECT rid FROM ${elements} WHERE ${withPrefix('value', text.sql)})`];
+  const test = asked.property === undefined ? withPrefix('value', text.sql) : `value = ${text.sql}`;
+  return [`r.rid IN (SELECT rid FROM ${elements} WHERE ${test})`];
+}
+
+/** The text that an element begins with, or that a property of it is. */
+function textOfElement(
+  where: Expression,
+  alias: string | undefined,
+): { text: Expression; property?: string } | undefined {
+  const isElement = (part: Expression | undefined) => part?.kind === 'name' && part.name === alias;
+  const isFixed = (part: Expression | undefined) => part?.kind === 'literal' || part?.kind === 'parameter';
+  if (where.kind === 'call' && where.name.toUpperCase() === 'STARTSWITH') {
+    const [element, text, ...more] = where.args;
+    if (text === undefined || more.length > 0) return undefined;
+    return isElement(element) && isFixed(text) ? { text } : undefined;
+  }
+  if (where.kind !== 'binary' || where.operator !== '=' || where.left.kind !== 'property') return undefined;
+  const { of, key } = where.left;
+  if (!isElement(of) || key.kind !== 'literal' || typeof key.value !== 'string') return undefined;
+  return isFixed(where.right) ? { text: where.right, property: key.value } : undefined;
 }
 
 /** The indexable form of a condition, if it tests a stored property against values of known types. */
