@@ -96,7 +96,7 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       {
         file: 'src/paying/payBatch.ts',
-        from: 'held.length === 0 ? undefined : invoices.giveBack({ shard, starting: of.starting, held }),',
+        from: 'held.length === 0 ? undefined : invoices.giveBack({ shard, starting, held }),',
         to: 'held.length >= 0 ? undefined : invoices.giveBack({ shard, starting, held }),',
       },
     ],
@@ -169,17 +169,17 @@ export const sabotages: readonly Sabotage[] = [
     name: 'how long the lock of a message is held, by the wall clock',
     edits: [
       {
-        file: 'src/paying/executePayments.ts',
+        file: 'src/paying/messageLock.ts',
         from: 'let heldUntil = clock.monotonic()',
         to: 'let heldUntil = clock.now()',
       },
       {
-        file: 'src/paying/executePayments.ts',
+        file: 'src/paying/messageLock.ts',
         from: 'held: () => clock.monotonic() <',
         to: 'held: () => clock.now() <',
       },
       {
-        file: 'src/paying/executePayments.ts',
+        file: 'src/paying/messageLock.ts',
         from: 'const asked = clock.monotonic();',
         to: 'const asked = clock.now();',
       },
