@@ -47,7 +47,7 @@ export const importMetadataSchema = z.object({
   updatedat: z.string(),
 });
 
-/** What people ask about imports, from the blobs of blobImportRecords.ts. */
+/** Reads of imports for people, from the blobs of blobImportRecords.ts. */
 export function importReads(
   container: ContainerClient,
   clock: Clock,

@@ -1,4 +1,4 @@
-/** What a text that a search finds is of. */
+/** Kinds of text in which a search finds something. */
 export const foundKinds = ['invoice', 'payment', 'description', 'amount'] as const;
 export type FoundKind = (typeof foundKinds)[number];
 

@@ -37,7 +37,7 @@ export interface DeadLetterFilter {
   queue?: string;
   /** Part of the reason, in any case. */
   reason?: string;
-  /** Given up before this time, or at this time or later: ISO 8601, UTC, with milliseconds. */
+  /** A dead letter since before this time, or since this time or later: ISO 8601, UTC, with milliseconds. */
   before?: string;
   after?: string;
 }

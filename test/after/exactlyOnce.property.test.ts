@@ -16,6 +16,7 @@ import { memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { anInvoice } from '../support/anInvoice.ts';
+import { isFull } from '../support/onlyInFull.ts';
 import { unpaced } from '../support/unpaced.ts';
 import { type CallFault, providerWithRefunds } from './providerWithRefunds.ts';
 
@@ -178,7 +179,7 @@ test('each refund reaches the provider once, whatever crashes, answers are lost,
         );
       }
     }),
-    { numRuns: 300 },
+    { numRuns: isFull ? 300 : 100 },
   );
 }, 120_000);
 

@@ -5,6 +5,7 @@ import { type ArchiveBlobs, linesOf } from '../../src/archive/archiveFile.ts';
 import { restoreInvoice } from '../../src/archive/restoreInvoice.ts';
 import { reversalsOf } from '../../src/invoice/reversals.ts';
 import { shardNames } from '../../src/invoice/shard.ts';
+import { isFull } from '../support/onlyInFull.ts';
 import { type ArchiveWorld, archiveWorld, dayMs, paidInvoice, tickMs } from './archiveWorld.ts';
 
 /** The process died. */
@@ -60,7 +61,7 @@ test('an invoice is in the database or in the archive, never in neither, and cou
         expect(await world.stored.recount(shard)).toMatchObject({ invoices: 0, corrections: [] });
       await checkAll(world, before);
     }),
-    { numRuns: 150 },
+    { numRuns: isFull ? 150 : 50 },
   );
 }, 60_000);
 

@@ -6,6 +6,7 @@ import { messagePieces, movePiece } from '../../src/ops/bulk/bulkMessages.ts';
 import type { DeadLetterSource } from '../../src/ops/deadLetters.ts';
 import { defaultPassLimits, serviceBusDeadLetters } from '../../src/ops/serviceBusDeadLetters.ts';
 import { idsMoved } from '../support/movedLetters.ts';
+import { isFull } from '../support/onlyInFull.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
 
 const names = ['locks', 'capped', 'unknown', 'elsewhere', 'twice', 'often', 'halfway', 'deep', 'bulk'];
@@ -46,6 +47,8 @@ async function expired(queue: string, ids: readonly string[]): Promise<void> {
   bus.clock.advance(2_000);
 }
 
+/** Dead letters that nobody wants, in front of those that are wanted. */
+const others = isFull ? 5_000 : 1_000;
 const numbered = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
 
 test('locks that expire during a pass do not affect what was sent', async () => {
@@ -59,18 +62,19 @@ test('locks that expire during a pass do not affect what was sent', async () => 
   expect(await bus.stats('locks')).toMatchObject({ active: 2 });
 });
 
-test('one message behind 5,000 others is redriven, and none of those stays locked', async () => {
-  await expired('deep', numbered('f', 5_000));
+test(`one message behind ${others} others is redriven, and none of those stays locked`, async () => {
+  await expired('deep', numbered('f', others));
   await deadLettered('deep', 'wanted');
   const source = serviceBusDeadLetters(bus.client, 'deep');
   expect(await redriven(source, 'wanted')).toEqual(['wanted']);
   // The broker's clock stands still: a message that was not abandoned would stay locked for ever.
-  expect(await redriven(source, 'f4999', 'f0')).toEqual(['f0', 'f4999']);
-  expect(await bus.stats('deep')).toMatchObject({ active: 3, deadLettered: 4_998 });
+  const last = `f${others - 1}`;
+  expect(await redriven(source, last, 'f0')).toEqual(['f0', last]);
+  expect(await bus.stats('deep')).toMatchObject({ active: 3, deadLettered: others - 2 });
 }, 120_000);
 
-test('a bulk run reaches all that match behind 5,000 others, and ends', async () => {
-  await expired('bulk', numbered('f', 5_000));
+test(`a bulk run reaches all that match behind ${others} others, and ends`, async () => {
+  await expired('bulk', numbered('f', others));
   const after = new Date(bus.clock.now()).toISOString();
   await expired('bulk', numbered('m', 1_150));
   const parts = {
@@ -89,7 +93,7 @@ test('a bulk run reaches all that match behind 5,000 others, and ends', async ()
     counts = addCounts(counts, await movePiece(parts, 'discard', piece, { ...who, assertHeld() {} }));
   }
   expect(counts).toEqual({ discarded: 1_150 });
-  expect(await bus.stats('bulk')).toMatchObject({ active: 0, deadLettered: 5_000 });
+  expect(await bus.stats('bulk')).toMatchObject({ active: 0, deadLettered: others });
 }, 120_000);
 
 test.concurrent('an id that is not there costs a look at the queue, and no lock', async () => {

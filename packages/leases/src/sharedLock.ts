@@ -23,7 +23,7 @@ export type WaitChoice = LeaseChoice & {
  * Takes all of these locks or none, in the order of their names, so that two who want some of the same never wait for each other in
  * a circle.
  *
- * @throws RangeError for no keys, and whatever `Locks.acquire` throws; those that were taken by then are given back.
+ * @throws RangeError for no keys, and whatever `Locks.acquire` throws; those that were acquired by then are released.
  */
 export async function acquireAll(
   locks: Locks,

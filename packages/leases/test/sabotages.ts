@@ -216,7 +216,7 @@ function failures(dir: string, tests: string): string[] {
   const output = join(dir, 'report.json');
   const run = spawnSync(
     process.execPath,
-    [vitest, 'run', tests, '--reporter=json', `--outputFile=${output}`],
+    [vitest, 'run', tests, '--config', 'vitest.full.config.ts', '--reporter=json', `--outputFile=${output}`],
     {
       cwd: dir,
       encoding: 'utf8',

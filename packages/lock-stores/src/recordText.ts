@@ -10,7 +10,7 @@ export function recordToText({ fence, ...rest }: LockRecord): string {
   return `{"fence":${fence}${recordTail(rest)}`;
 }
 
-/** What follows the fence in the text of a record, for servers that count the fence themselves. */
+/** Text of a record after the fence, for servers that count the fence themselves. */
 export function recordTail({ owner, since, leaseMs }: Omit<LockRecord, 'fence'>): string {
   checkOwner(owner);
   return `,${JSON.stringify({ owner, since, leaseMs }).slice(1)}`;

@@ -81,7 +81,7 @@ describeWith(postgresPrograms, 'on PostgreSQL', async () => {
     const pool = new Pool({ connectionString: url });
     await serves(open(pool), open(url));
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
-    // The store has given back what it had borrowed.
+    // The store has returned what it had borrowed.
     expect(pool.totalCount - pool.idleCount).toBe(0);
     await pool.end();
   });

@@ -310,7 +310,7 @@ export function counterKeeper({ documents, clock }: { documents: DocumentStore; 
 
   return {
     /**
-     * The operations of a transaction that patches these invoices: the patches, and what moves the figures. `before` has the
+     * The operations of a transaction that patches these invoices: the patches, and those of the counters. `before` has the
      * invoices as they were read, or as the conditions of the patches say they are.
      */
     patching(shard: string, patches: readonly Patch[], before: readonly Countable[]): Operation[] {

@@ -163,7 +163,7 @@ function whyNotVoided(result: Exclude<VoidedInvoice, { kind: 'voided' }>): strin
     case 'notCanceled':
       return `the provider does not cancel payment ${result.paymentId}: ${result.message}`;
     case 'wait':
-      return `a call may still be on its way: ask again from ${result.until} on`;
+      return `a call may still be in flight: ask again from ${result.until} on`;
     case 'unclear':
       return `it needs a look at the provider first: ${result.message}`;
     case 'contended':

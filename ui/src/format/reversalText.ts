@@ -21,7 +21,7 @@ export function reversalTexts(invoice: Reversed): string[] {
       ? []
       : [
           `Refunded ${amountText(refundedMinor, currency)} of ${amountText(amountMinor, currency)}` +
-            `${isOpen ? ', which is on its way' : ''}.`,
+            `${isOpen ? ', which is in flight' : ''}.`,
         ];
   const disputed = reversals.disputes.map(
     ({ status, amountMinor: minor, currency: own = currency, reason, evidenceDueAt }) => {

@@ -87,7 +87,7 @@ function columnsWith(release: (lease: LeaseAnswer) => void): readonly Column<Lea
         <ActionButton
           label="Release…"
           danger
-          why={lease.held && lease.owner !== null ? undefined : 'Nobody holds it.'}
+          why={lease.held && lease.owner !== null ? undefined : 'It has no holder.'}
           onClick={() => release(lease)}
         />
       ),

@@ -11,6 +11,7 @@ import { AttentionList } from '../parts/AttentionList.tsx';
 import { Figure } from '../parts/Figure.tsx';
 import { Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
+import { Money } from '../parts/Money.tsx';
 import { Page } from '../parts/Page.tsx';
 import { PaidChart } from '../parts/PaidChart.tsx';
 import { PauseDialog } from '../parts/PauseDialog.tsx';
@@ -39,7 +40,8 @@ export function Overview() {
         {(overview) => (
           <>
             <AttentionList attention={overview.attention} isFresh={look.error === undefined} />
-            <Figures of={overview} />
+            <Money atRisk={overview.openDisputes} />
+            <StateCounts of={overview} />
             <div class="columns">
               <PaidChart days={overview.paidPerDay} />
               <Standing of={overview} />
@@ -62,7 +64,7 @@ function isBusy({ backlog, invoices, outbox }: OverviewAnswer): boolean {
   return backlog.waiting + backlog.claimed + invoices.claimed + outbox.pending > 0;
 }
 
-function Figures({ of: { invoices, backlog, refunded } }: { of: OverviewAnswer }) {
+function StateCounts({ of: { invoices, backlog, refunded } }: { of: OverviewAnswer }) {
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
   const none = Object.values(invoices).every((count) => count === 0);
   if (none) {
@@ -83,7 +85,7 @@ function Figures({ of: { invoices, backlog, refunded } }: { of: OverviewAnswer }
         to={`/invoices?status=pending&dueBefore=${tomorrow}`}
         note="not claimed yet"
       />
-      <Figure name="Claimed" count={invoices.claimed} to="/invoices?status=claimed" />
+      <Figure name="Being charged" count={invoices.claimed} to="/invoices?status=claimed" />
       <Figure name="Processing" count={invoices.processing} to="/invoices?status=processing" />
       <Figure
         name="Paid"
@@ -93,7 +95,7 @@ function Figures({ of: { invoices, backlog, refunded } }: { of: OverviewAnswer }
         {...(refunded.length === 0 ? {} : { note: `${sumsText(refunded)} refunded` })}
       />
       <Figure name="Declined" count={invoices.declined} to="/invoices?status=declined" tone="warn" />
-      <Figure name="Parked" count={invoices.parked} to="/invoices?status=parked" tone="bad" />
+      <Figure name="Needs a decision" count={invoices.parked} to="/invoices?status=parked" tone="bad" />
     </ul>
   );
 }

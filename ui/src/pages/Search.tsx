@@ -17,7 +17,7 @@ const titles: Readonly<Record<SearchAnswer['groups'][number]['kind'], string>> =
   amount: 'Invoices of this amount',
 };
 
-/** What a text finds, by kind. */
+/** Results of a search, by kind. */
 export function Search({ place }: { place: Place }) {
   const text = place.query.get('text')?.trim() ?? '';
   return (

@@ -8,7 +8,7 @@ import { Dialog } from './Dialog.tsx';
 const verbs: Readonly<Record<BulkRequest['action'], { title: string; says: string }>> = {
   retry: {
     title: 'Retry',
-    says: 'The next runs charge them. Unknown charges keep their key, so none is charged twice.',
+    says: 'The next runs charge them. Unknown outcomes are retried under the same idempotency key, so none is charged twice.',
   },
   void: {
     title: 'Void',

@@ -67,7 +67,7 @@ export function BulkDialog({
     >
       <p>
         {action === 'retry'
-          ? 'The next run charges them. Unknown charges keep their key, so none is charged twice.'
+          ? 'The next run charges them. Unknown outcomes are retried under the same idempotency key, so none is charged twice.'
           : 'They are never charged. A live payment is cancelled first; one that was charged is kept.'}
       </p>
       {at > 0 && (

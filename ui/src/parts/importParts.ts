@@ -5,7 +5,7 @@ import type { SplitFile } from '../format/splitFile.ts';
 /** Rows of one call: some hundred milliseconds each, so that the progress moves. */
 export const rowsPerPart = 500;
 
-/** How far a file has been sent. */
+/** Progress of sending a file. */
 export interface Sending {
   /** The record of the file. */
   importId: string;

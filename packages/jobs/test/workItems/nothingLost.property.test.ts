@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { memoryEffects } from '../../../../test/memory/memoryEffects.ts';
 import { anInstance } from '../../../../test/support/anInstance.ts';
+import { isFull } from '../../../../test/support/onlyInFull.ts';
 import { virtualClock } from '../../../../test/support/virtualClock.ts';
 import { createLocks } from '../../../leases/src/index.ts';
 import { noTelemetry } from '../../../leases/src/telemetry.ts';
@@ -125,7 +126,7 @@ test('whatever fails, comes twice or is away: every work item is done and record
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: isFull ? 300 : 100 },
   );
 });
 
@@ -151,6 +152,6 @@ test('as long as the store and the queue are there, every work item takes effect
       expect(again.done.toSorted()).toEqual(good.toSorted());
       expect(again.recorded.toSorted()).toEqual(good.toSorted());
     }),
-    { numRuns: 200 },
+    { numRuns: isFull ? 200 : 70 },
   );
 });

@@ -19,7 +19,7 @@ export function sharedLockContract({ subject, store, leaseMs, freshKey, prefix }
   const locks = () => createLocks(store, { clock, leaseSeconds: leaseMs / 1000 });
   const waitMs = 30_000;
   const [a, b] = ['a', 'b'].map((instance) => ({ instance, job: 'contract' }));
-  /** What comes of `waiting` while time passes. */
+  /** Outcome of `waiting` while time passes. */
   async function soon<T>(waiting: Promise<T>): Promise<T> {
     if (!realTime) await pass(soonMs);
     return waiting;
@@ -27,7 +27,7 @@ export function sharedLockContract({ subject, store, leaseMs, freshKey, prefix }
   const release = (leases: readonly (Lease | null)[]) => Promise.all(leases.map((lease) => lease?.release()));
 
   describe('a lock of three permits', () => {
-    test('is shared by three and no more; a fourth gets the permit that is given back', async () => {
+    test('is shared by three and no more; a fourth gets the permit that is released', async () => {
       const shared = sharedLock(locks(), freshKey(), 3);
       const three = await Promise.all([shared.tryShare(a), shared.share(b, { waitMs }), shared.tryShare(a)]);
       expect(new Set(three.map((lease) => lease?.key)).size).toBe(3);

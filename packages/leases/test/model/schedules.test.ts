@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { isFull } from '../../../../test/support/onlyInFull.ts';
 import { type Coverage, runSchedule } from './runSchedule.ts';
 
 /** `LOCKING_SCHEDULES=100000` for the long campaign, `LOCKING_SEED` to repeat a seed. */
-const schedules = Number(process.env.LOCKING_SCHEDULES ?? 1000);
+const schedules = Number(process.env.LOCKING_SCHEDULES ?? (isFull ? 1000 : 300));
 const seed = Number(process.env.LOCKING_SEED ?? Date.now() % 2_000_000_000);
 
 test(

@@ -10,7 +10,7 @@ const mostItems = 100;
 
 export type Browse = ReturnType<typeof createBrowse>;
 
-/** What is in the account, for people who look at it. Whoever asks needs no key, and no ranges. */
+/** Contents of the account, for people who look at it. A request needs no key and no ranges. */
 export function createBrowse(db: DatabaseSync, catalog: Catalog, now: () => number) {
   const run = (container: Container, query: Query): unknown[] =>
     queryToJson(db, sourceOf(container, Math.floor(now() / 1000)), query, {

@@ -39,7 +39,7 @@ test('an element of an array is found by its beginning, as long as the policy co
   expect(await chargeOf(covered, query)).toBeLessThan(4);
   expect(await idsIn(covered)).toEqual(await idsIn(left));
   expect(await idsIn(covered)).toHaveLength(11);
-  // What is written later is found as well, and what is deleted is not.
+  // An item that is written later is found as well, and one that is deleted is not.
   await covered.item('29', 'p').delete();
   await covered.item('290', 'p').patch([{ op: 'set', path: '/words', value: ['other'] }]);
   await covered.items.create({ id: 'new', pk: 'p', words: ['x', 'word 29'] });

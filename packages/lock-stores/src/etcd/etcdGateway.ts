@@ -52,7 +52,7 @@ export interface EtcdRange {
   range_end?: string;
 }
 
-/** How to trust a cluster over TLS, and with which certificate to ask it: options of `tls.connect`. */
+/** Options of `tls.connect`: the authorities to trust, and the certificate to show. */
 export type EtcdTls = Pick<
   ConnectionOptions,
   'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'servername' | 'rejectUnauthorized'

@@ -26,7 +26,7 @@ export interface EtcdLockKeys {
   lease: string;
   /** Reads both. */
   get: readonly EtcdOperation[];
-  /** What the keys of the waiters begin with. Their order is that of their creation. */
+  /** Prefix of the keys of the waiters. Their order is that of their creation. */
   line: string;
 }
 

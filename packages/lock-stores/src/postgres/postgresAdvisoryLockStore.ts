@@ -118,7 +118,7 @@ export function postgresAdvisoryLockStore(
         refuseCollision(row, key);
         if (row.locked === null) throw new RangeError(pooled);
         if (!row.locked) return 'held';
-        // Given up meanwhile: the pool has ended the session, and with it the lock.
+        // Aborted meanwhile: the pool has ended the session, and with it the lock.
         signal.throwIfAborted();
         keep();
         sessions.set(idOf(key, leaseId), leaseSession(connection, leaseMs));

@@ -49,7 +49,7 @@ export interface PostgresSession extends SqlConnection {
   readonly processId: number;
 }
 
-/** How to get a session of its own. */
+/** Access to a session of its own. */
 export type ConnectPostgres = (signal: AbortSignal) => Promise<PostgresSession>;
 
 /**

@@ -22,7 +22,7 @@ interface RedisListener {
   destroy?: () => void;
 }
 
-/** What may be there besides scripts. */
+/** Optional calls, besides scripts. */
 type Further = Partial<RedisNode> & {
   /** node-redis: the nodes of a cluster that have keys of their own, and the client of one. */
   masters?: readonly unknown[];

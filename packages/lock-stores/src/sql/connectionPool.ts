@@ -85,7 +85,7 @@ export function connectionPool<C extends SqlConnection>(
   };
 }
 
-/** What a pool of somebody else lends. If nobody waits for it any more, it goes back at once. */
+/** Connection lent by somebody else's pool. If nobody waits for it any more, it is returned at once. */
 export async function lent<C extends { release(): void }>(
   lending: Promise<C>,
   signal: AbortSignal,

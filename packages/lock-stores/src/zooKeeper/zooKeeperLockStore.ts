@@ -63,7 +63,7 @@ export function zooKeeperLockStore(
 
   /** Resolves once no session has the lease, as far as the server of the shared connection knows. Forgets it when `over` aborts. */
   async function freed(lease: string, over: AbortSignal): Promise<void> {
-    // Not `over`: a request that is given up ends the connection, which others use too.
+    // Not `over`: a request that is aborted ends the connection, which others use too.
     const limit = AbortSignal.timeout(watchWithinMs);
     const connection = await ensemble.shared(limit);
     const change = Promise.withResolvers<void>();

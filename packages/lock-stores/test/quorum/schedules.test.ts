@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isFull } from '../../../../test/support/onlyInFull.ts';
 import { type SeededRandom, seededRandom } from '../../../../test/support/seededRandom.ts';
 import { type VirtualClock, virtualClock } from '../../../../test/support/virtualClock.ts';
 import {
@@ -13,7 +14,7 @@ import { type MemoryLockStore, memoryLockStore } from '../../../leases/src/testi
 import { never } from '../../../leases/src/testing/subject.ts';
 import { quorumLockStore } from '../../src/quorum/quorumLockStore.ts';
 
-const schedules = Number(process.env.LOCKING_QUORUM_SCHEDULES ?? 20);
+const schedules = Number(process.env.LOCKING_QUORUM_SCHEDULES ?? (isFull ? 20 : 7));
 const seed = Number(process.env.LOCKING_SEED ?? Date.now() % 2_000_000_000);
 const key = 'the-lock';
 

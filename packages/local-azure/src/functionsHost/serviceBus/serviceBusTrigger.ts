@@ -86,7 +86,7 @@ export function createServiceBusListener(listener: ServiceBusListenerOptions): T
             await called;
           },
           async processError({ error, errorSource }) {
-            // Between two of a kind the SDK reports one without a word.
+            // Between two of a kind the SDK reports one silently.
             if (stopping || error.message === '' || warned === error.message) return;
             warned = error.message;
             logger.log('warning', category, `${queueName} (${errorSource}): ${error.message}`, source);
