@@ -48,6 +48,8 @@ const [rounds, cycles, seconds] = [values.rounds, values.cycles, values.seconds]
   number,
 ];
 const contenders = 8;
+/** Time for which clients connect and take turns before that counts (ms). */
+const warmUpMs = 2_000;
 /** Random, so that nobody who asks every 10 ms is in step with it (ms). */
 const holdMs = () => 10 + 20 * Math.random();
 
@@ -88,16 +90,21 @@ async function contend(peer: Peer, workMs: () => number): Promise<{ handovers: n
   const handovers: number[] = [];
   let releasedAt: number | undefined;
   let over = false;
-  const ending = setTimeout(() => {
-    over = true;
-  }, seconds * 1000);
+  const startedAt = performance.now();
+  const counts = () => !over && performance.now() - startedAt > warmUpMs;
+  const ending = setTimeout(
+    () => {
+      over = true;
+    },
+    warmUpMs + seconds * 1000,
+  );
 
   async function want(client: PeerClient, n: number): Promise<void> {
     while (!over) {
       const release = await client.acquire('contended');
       const now = performance.now();
-      if (releasedAt !== undefined && !over) handovers.push(now - releasedAt);
-      if (!over) turns[n] = (turns[n] ?? 0) + 1;
+      if (releasedAt !== undefined && counts()) handovers.push(now - releasedAt);
+      if (counts()) turns[n] = (turns[n] ?? 0) + 1;
       const work = workMs();
       if (work > 0) await delay(work);
       releasedAt = performance.now();

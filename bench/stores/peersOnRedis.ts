@@ -83,7 +83,16 @@ export async function redisPeers(): Promise<Peers> {
   };
 
   return {
-    peers: [...ourPeers(() => redisLockStore(url)), redlock, semaphore, plain],
+    peers: [
+      ...ourPeers(() => redisLockStore(url)),
+      ...ourPeers(() => redisLockStore(new Redis(url))).map((peer) => ({
+        ...peer,
+        name: peer.name.replace('@payonce', '@payonce on a client of ioredis'),
+      })),
+      redlock,
+      semaphore,
+      plain,
+    ],
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

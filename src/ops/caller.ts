@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { shown } from '../importing/fieldErrors.ts';
 import { mediaTypeOf } from '../importing/readRows.ts';
+import { hasVisible, isPlainText } from '../importing/visibleText.ts';
 import { type Problem, problem } from '../platform/problem.ts';
 import { type Role, roles } from './answers/overviewAnswers.ts';
 import type { Call } from './call.ts';
@@ -25,8 +26,30 @@ export type SignIn = 'none' | 'platform' | 'missing';
 
 const longestActor = 256;
 
-/** The holder of a function key: the host has checked it before the app is asked. */
-const byKey: Caller = { actor: 'function key', roles };
+/**
+ * The holder of a function key: the host has checked it before the app is asked, and tells nothing of it. `X-Actor` is what
+ * somebody says their name is, percent-encoded: it is recorded as their word, and proves and permits nothing.
+ */
+function byKey(headers: OpsRequest['headers']): Caller {
+  const name = said(headers.get('x-actor'));
+  return { actor: name === '' ? 'function key' : `function key (says: ${name})`, roles };
+}
+
+/** Characters of a name that somebody gives themselves. */
+const longestName = 80;
+
+/** A name in one line of plain text; empty if it is none. */
+function said(given: string | null): string {
+  try {
+    const name = decodeURIComponent(given ?? '')
+      .trim()
+      .slice(0, longestName)
+      .toWellFormed();
+    return isPlainText(name) && hasVisible(name) && !/[\r\n]/.test(name) ? name : '';
+  } catch {
+    return '';
+  }
+}
 
 /** Sign-in is required, but the platform does not say that it is on: the headers may be anybody's. */
 const unknown: Caller = { actor: 'a caller without the sign-in that OPS_SIGN_IN requires', roles: [] };
@@ -49,7 +72,7 @@ const usualRoleType = 'roles';
  * everything. Pure.
  */
 export function callerOf({ headers }: Pick<OpsRequest, 'headers'>, signIn: SignIn): Caller {
-  if (signIn === 'none') return byKey;
+  if (signIn === 'none') return byKey(headers);
   if (signIn === 'missing') return unknown;
   const name = headers.get('x-ms-client-principal-name')?.trim() ?? '';
   const id = headers.get('x-ms-client-principal-id')?.trim() ?? '';

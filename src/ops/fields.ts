@@ -1,17 +1,19 @@
 import { utcTime } from '@payonce/leases/clock';
 import { z } from 'zod';
-import { shown } from '../importing/fieldErrors.ts';
+import { expecting, shown } from '../importing/fieldErrors.ts';
 import { hasVisible, isPlainText } from '../importing/visibleText.ts';
 import { currencies } from '../invoice/currencies.ts';
 import { onlyValues } from '../invoice/foundKinds.ts';
 import { invoiceStatuses } from '../invoice/invoiceStatus.ts';
 
+const aReason = expecting('a reason of 1 to 500 characters');
+
 /** Reason for a change, for the audit trail; optional if nobody else is affected. */
 export const reasonSchema = z
-  .string()
+  .string({ error: aReason })
   .trim()
-  .min(1, { abort: true })
-  .max(500)
+  .min(1, { abort: true, error: aReason })
+  .max(500, { error: aReason })
   .refine(isPlainText, { error: 'expected text without control characters or lone surrogates' })
   .refine(hasVisible, { error: 'expected a character that can be seen' });
 

@@ -1,12 +1,12 @@
 import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
 import { invoiceJsonSchema } from '../importing/checkInvoice.ts';
-import { columns, csvRecords, csvRows } from '../importing/csvRows.ts';
+import { columns, csvRows } from '../importing/csvRows.ts';
+import { type FilePart, inFile, numbered, originalRows } from '../importing/filePart.ts';
 import { importInvoices, importLog } from '../importing/importInvoices.ts';
 import type { ImportRecord, ImportView } from '../importing/importRecords.ts';
 import { jsonRows } from '../importing/jsonRows.ts';
 import {
-  fromLatin1,
   importLimits,
   mediaTypeOf,
   type Row,
@@ -215,67 +215,6 @@ async function store(
   if (stop === undefined) return { jsonBody: result };
   const detail = `${stop.detail} The rows before that have been read: created, duplicates and rejectedCount count them.`;
   return problemResponse({ ...stop, detail, ...result });
-}
-
-/** The rows with their numbers in the file: a person counts there, and a line of the part means nothing to them. */
-async function* numbered(
-  rows: AsyncIterable<readonly Row[]>,
-  { numbers }: FilePart,
-): AsyncGenerator<readonly Row[]> {
-  for await (const some of rows) {
-    yield some.map((row) => {
-      const index = numbers[row.index] ?? row.index;
-      return row.kind === 'bad'
-        ? { ...row, index, error: row.error.replace(/^line \d+: /, '') }
-        : { ...row, index };
-    });
-  }
-}
-
-/** The record, which is given the refused rows as they were sent. */
-function inFile(kept: ImportRecord, { numbers, original }: FilePart): ImportRecord {
-  return {
-    importId: kept.importId,
-    write(progress, rejections) {
-      const rowAt = rejections.length === 0 ? () => undefined : original();
-      const withRows = rejections.map((one) => ({ ...one, row: rowAt(numbers.indexOf(one.index)) }));
-      return kept.write(progress, withRows);
-    },
-  };
-}
-
-/** A part of a file: the number in the file of each of its rows, and the rows as they were sent. */
-interface FilePart {
-  numbers: readonly number[];
-  original: () => (place: number) => unknown;
-}
-
-/** Bytes of a row that a record keeps. */
-const mostRowBytes = 3_000;
-
-/** The rows of a short body as they were sent: the cells of a CSV, or the items of an array. Read only if some are refused. */
-function originalRows(body: Buffer, reader: RowReader): FilePart['original'] {
-  return () => {
-    const rows = reader === csvRows ? cellsIn(body) : itemsIn(body);
-    return (place) =>
-      Buffer.byteLength(JSON.stringify(rows[place] ?? null)) > mostRowBytes ? undefined : rows[place];
-  };
-}
-
-function cellsIn(body: Buffer): unknown[] {
-  const [, ...records] = [...csvRecords(body, importLimits.rowBytes)].filter((one) => one !== undefined);
-  return records.map((one) =>
-    'cells' in one ? one.cells.map((cell) => fromLatin1(cell) ?? cell) : undefined,
-  );
-}
-
-function itemsIn(body: Buffer): unknown[] {
-  try {
-    const items: unknown = JSON.parse(body.toString());
-    return Array.isArray(items) ? items : [];
-  } catch {
-    return [];
-  }
 }
 
 function importView({ file, sums, ...view }: ImportView): ImportViewAnswer {

@@ -1,5 +1,6 @@
 import { forceRelease, jobLockPrefix, type LockListing, listLocks } from '@payonce/leases';
 import { z } from 'zod';
+import { expecting } from '../importing/fieldErrors.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import { type LeaseAnswer, leasesAnswer, releasedAnswer } from './answers/leaseAnswers.ts';
 import { call } from './call.ts';
@@ -33,8 +34,14 @@ export const lockCalls = {
     tag: 'Leases',
     summary: 'Takes a lease from its holder',
     body: z.strictObject({
-      key: z.string().min(1).max(1024),
-      expectedOwner: z.string().min(1).max(256),
+      key: z
+        .string({ error: expecting('a key of GET ops/locks') })
+        .min(1)
+        .max(1024),
+      expectedOwner: z
+        .string({ error: expecting('the owner of the lock in GET ops/locks') })
+        .min(1)
+        .max(256),
       reason: reasonSchema,
     }),
     targets: ({ key }) => [key],

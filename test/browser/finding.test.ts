@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser())('the dashboard, searched', { timeout: 60_000 }, (
       await watched.view('/report');
       await page.getByLabel('Days', { exact: true }).selectOption('last month');
       await page.getByText('Nothing moved in this time.').waitFor();
-      expect(await page.getByLabel('To').inputValue()).toMatch(/-(28|29|30|31)$/);
+      expect(await page.getByLabel('To', { exact: true }).inputValue()).toMatch(/-(28|29|30|31)$/);
     });
 
     test.each([
@@ -77,18 +77,18 @@ describe.skipIf(!hasBrowser())('the dashboard, searched', { timeout: 60_000 }, (
       }
       await watched.view('/invoices');
       await page.getByLabel('Only').selectOption({ label });
-      await expect.poll(() => page.getByRole('row').count()).toBe(2);
+      await page.getByText(/^1 invoice: [\d,.]+ [A-Z]{3}\./).waitFor();
       await link(id).waitFor();
-      await page.getByText(/^1 invoice: [\d,.]+ [A-Z]{3}\.$/).waitFor();
+      expect(await page.getByRole('row').count()).toBe(2);
     });
 
     test('is sorted by the due date, and offers that only where an index serves it', async () => {
       await watched.view('/invoices');
       const ids = () => page.locator('tbody tr td:nth-child(2)').allTextContents();
       await page.getByRole('button', { name: 'Due', exact: true }).click();
-      await expect.poll(async () => (await ids())[0]).toBe('INV-2026-0043');
+      await expect.poll(async () => (await ids())[0], { timeout: 20_000 }).toBe('INV-2026-0043');
       await page.getByRole('button', { name: 'Due ↑' }).click();
-      await expect.poll(async () => (await ids())[0]).toBe('INV-2026-0053');
+      await expect.poll(async () => (await ids())[0], { timeout: 20_000 }).toBe('INV-2026-0053');
       expect(await page.getByRole('columnheader', { name: 'Due' }).getAttribute('aria-sort')).toBe(
         'descending',
       );
@@ -134,7 +134,7 @@ describe.skipIf(!hasBrowser())('the dashboard, searched', { timeout: 60_000 }, (
       ['inv-2026-005', 'Invoices whose id begins so', 'INV-2026-0051'],
       ['CUS_KITANO', 'Customers', 'cus_KitanoBooks'],
       ['renew', 'Invoices with such words in the description', 'INV-2026-0042'],
-      ['care novem', 'Invoices with such words in the description', 'INV-2026-0044'],
+      ['11 doma', 'Invoices with such words in the description', 'INV-2026-0042'],
       ['310.84', 'Invoices of this amount', 'INV-2026-0042'],
       ['1,250.00 eur', 'Invoices of this amount', 'INV-2026-0044'],
     ])('finds "%s" among: %s', async (text, group, name) => {

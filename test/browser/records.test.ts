@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { shardOf } from '../../src/invoice/shard.ts';
+import { queues } from '../../src/platform/azureNames.ts';
 import { databaseName } from '../../src/platform/cosmosContainers.ts';
 import { anInvoice } from '../support/anInvoice.ts';
-import { type DashboardStack, dashboardStack } from './support/dashboardStack.ts';
+import { type DashboardStack, dashboardStack, key } from './support/dashboardStack.ts';
 import { hasBrowser, openBrowser } from './support/openBrowser.ts';
 import { seed } from './support/seed.ts';
 import { type WatchedPage, watchedPage } from './support/watchedPage.ts';
@@ -204,6 +205,79 @@ describe.skipIf(!hasBrowser())('what was done, in the dashboard', { timeout: 90_
       .getByRole('link', { name: '55.02' })
       .click();
     await page.getByRole('row', { name: /INV-2026-0050.*Refunded 55\.02 of 255\.02/ }).waitFor();
+  });
+
+  test('dead letters come in pages, with the number of those that match', async () => {
+    const queue = dashboard.cloud.queues.getQueueClient(queues.workItemsPoison);
+    const send = (n: number) => {
+      const item = JSON.stringify({ resourceId: `PAGE-${n}`, stage: 'no-such-stage', input: {} });
+      return queue.sendMessage(Buffer.from(item).toString('base64'));
+    };
+    for (let from = 0; from < 104; from += 8)
+      await Promise.all(Array.from({ length: 8 }, (_, n) => send(from + n)));
+    const total = async () => {
+      const answer = await dashboard.ops('dead-letters?queue=work-items');
+      return ((await answer.json()) as { total: number }).total;
+    };
+    await expect.poll(total, { timeout: 60_000 }).toBe(105);
+    await watched.view('/messages?tab=dead');
+    await page.getByText('106 messages').waitFor();
+    await page.getByLabel('Queue').selectOption('work-items');
+    await page.getByText('105 messages').waitFor();
+    expect(await page.getByRole('checkbox', { name: /^Select (?!all)/ }).count()).toBe(100);
+    await press('Next');
+    await page.getByText('5 on this page').waitFor();
+    await page.getByLabel('Queue').selectOption('');
+    await page.getByLabel('Why').focus();
+    await page.keyboard.type('no reason like this\n');
+    await page.getByText('No dead letters match.').waitFor();
+  });
+
+  test('a CSV says how far it is, and can be stopped', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/api/ops/invoices.csv*', async (route) => {
+      await held;
+      await route.continue().catch(() => {});
+    });
+    await watched.view('/invoices');
+    await press('CSV');
+    await press('Stop CSV (being made)');
+    await page.getByRole('status').getByText('invoices.csv was stopped.').waitFor();
+    release();
+    const [saved] = await Promise.all([page.waitForEvent('download'), press('CSV')]);
+    expect(readFileSync(await saved.path(), 'utf8')).toContain('INV-2026-0042');
+  });
+
+  test('the overview begins with amounts, and a customer has a page with what they owe', async () => {
+    await watched.view('/');
+    const amounts = page.getByRole('region', { name: 'Amounts' });
+    await amounts.getByText('Paid today').waitFor();
+    await amounts.getByRole('link', { name: /^Declined/ }).waitFor();
+    await watched.view('/invoices/INV-2026-0048');
+    await link('cus_RioVerdeCoffee').click();
+    await page.getByRole('heading', { level: 1, name: 'cus_RioVerdeCoffee' }).waitFor();
+    await page.getByText(/^They owe [\d,.]+ BRL, \d invoices?\.$/).waitFor();
+    await page.getByRole('table', { name: 'Invoices of the customer' }).getByText('INV-2026-0048').waitFor();
+    await page.getByText('pm_card_misspelt').first().waitFor();
+  });
+
+  test('a name that is given with the key is in the audit trail, as the word of who gave it', async () => {
+    await using stranger = await watchedPage(browser, dashboard, { signedOut: true });
+    await stranger.view('/invoices/INV-2026-0053');
+    await stranger.page.getByLabel('Your name').focus();
+    await stranger.page.keyboard.type('Zoë');
+    await stranger.page.getByLabel('Function key').focus();
+    await stranger.page.keyboard.type(`${key}\n`);
+    await stranger.page.getByText('function key (says: Zoë)').waitFor();
+    await stranger.page.getByRole('button', { name: 'Void…' }).click();
+    await stranger.page.getByRole('dialog').getByLabel('Reason').focus();
+    await stranger.page.keyboard.type('sent by mistake\n');
+    await stranger.page.getByRole('status').getByText('INV-2026-0053 is void.').waitFor();
+    const answer = await dashboard.ops('audit?target=INV-2026-0053');
+    expect(await answer.json()).toMatchObject({ records: [{ actor: 'function key (says: Zoë)' }] });
   });
 
   test('a fault that the app finds is shown at its field', async () => {

@@ -2,9 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatAmount } from '../../src/invoice/money.ts';
 import { amountText, counted, sumsText } from '../../ui/src/format/amountText.ts';
+import { bulkText } from '../../ui/src/format/bulkText.ts';
 import { fileText, tellingWords } from '../../ui/src/format/fileText.ts';
+import { periodName, periodOf } from '../../ui/src/format/periods.ts';
 import { idIn, refusedFile } from '../../ui/src/format/refusedFile.ts';
 import { duration, relativeTime } from '../../ui/src/format/relativeTime.ts';
+import { reversalTexts } from '../../ui/src/format/reversalText.ts';
 import { type SplitFile, splitFile } from '../../ui/src/format/splitFile.ts';
 import { nextPollMs } from '../../ui/src/hooks/nextPoll.ts';
 
@@ -169,5 +172,77 @@ describe('a file to import', () => {
         },
       ),
     );
+  });
+});
+
+describe('days by their name', () => {
+  test.each([
+    ['today', '2026-12-31', '2026-12-31', '2027-01-01'],
+    ['this week', '2026-12-31', '2026-12-28', '2027-01-04'],
+    ['this week', '2026-11-29', '2026-11-23', '2026-11-30'],
+    ['this month', '2026-12-31', '2026-12-01', '2027-01-01'],
+    ['last month', '2026-01-15', '2025-12-01', '2026-01-01'],
+  ] as const)('%s on %s', (name, today, from, before) => {
+    expect(periodOf(name, today)).toEqual({ from, before });
+  });
+
+  test('are found by their ends', () => {
+    expect(periodName({ from: '2026-11-01', before: '2026-12-01' }, '2026-11-25')).toBe('this month');
+    expect(periodName({ from: '2026-11-02', before: '2026-12-01' }, '2026-11-25')).toBeUndefined();
+  });
+});
+
+describe('what has gone back', () => {
+  const at = '2026-11-25T12:00:00.000Z';
+  const paid = { amountMinor: 2_000, currency: 'EUR' };
+
+  test('is a sentence each: a dispute with its date for evidence, and how much was refunded', () => {
+    const reversals = {
+      refunds: [{ id: 'r', amountMinor: 1_000, status: 'succeeded', at }],
+      disputes: [
+        {
+          id: 'd',
+          amountMinor: 500,
+          status: 'open',
+          at,
+          reason: 'product_not_received',
+          evidenceDueAt: '2026-12-03T23:00:00.000Z',
+        },
+      ],
+      refundedMinor: 1_000,
+      disputedMinor: 500,
+    };
+    expect(reversalTexts({ ...paid, reversals })).toEqual([
+      'Disputed over 5.00 EUR (product not received), evidence due 3 Dec 2026.',
+      'Refunded 10.00 of 20.00.',
+    ]);
+    expect(reversalTexts({ ...paid, reversals: null })).toEqual([]);
+  });
+});
+
+describe('a bulk change', () => {
+  const request = {
+    action: 'retry',
+    filter: { status: 'declined', currency: 'EUR' },
+    reason: 'new cards',
+    actor: 'Ada',
+    cap: 132,
+  };
+
+  test('is told with its filter and how far it is', () => {
+    const counts = { retried: 30, namesPayment: 2, 'amountMinor.EUR': 500 };
+    expect(bulkText({ request, counts })).toEqual({
+      title: 'Retry of declined invoices',
+      filter: 'currency: EUR',
+      reason: 'new cards',
+      actor: 'Ada',
+      changed: 30,
+      notChanged: 2,
+      planned: 132,
+    });
+  });
+
+  test('is none if the run was not asked for one', () => {
+    expect(bulkText({ request: null, counts: { claimed: 3 } })).toBeUndefined();
   });
 });

@@ -55,3 +55,22 @@ test('the caller’s name is cut to what a lock’s record can hold', () => {
   expect(callerOf({ headers }, 'platform').actor).toHaveLength(256);
   expect(callerOf({ headers: new Headers() }, 'none').actor).toBe('function key');
 });
+
+describe('a name that the holder of a key gives', () => {
+  const actorOf = (name: string, signIn: 'none' | 'platform' = 'none') =>
+    callerOf({ headers: new Headers({ 'x-actor': name }) }, signIn);
+
+  test('is recorded as their word, and permits nothing', () => {
+    expect(actorOf(encodeURIComponent('Zoë Müller'))).toEqual({
+      actor: 'function key (says: Zoë Müller)',
+      roles: ['ops.read', 'ops.write'],
+    });
+    expect(actorOf('Ada', 'platform')).toEqual({ actor: 'signed-in caller without a name', roles: [] });
+  });
+
+  test('is short, and one line of plain text', () => {
+    expect(actorOf('x'.repeat(500)).actor).toBe(`function key (says: ${'x'.repeat(80)})`);
+    for (const bad of ['', '  ', '%E0%A4%A', 'ad%0Amin', 'a%00b', '%E2%80%8B'])
+      expect(actorOf(bad).actor).toBe('function key');
+  });
+});

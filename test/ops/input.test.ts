@@ -74,6 +74,17 @@ test.each([undefined, 'no json', '5', '[]', 'null'])(
   },
 );
 
+test('fields that are missing say what is expected', async () => {
+  const response = await opsWith({}).releaseLock(aRequest({ method: 'POST', body: { reason: ' ' } }));
+  expect(bodyOf(response)).toMatchObject({
+    errors: [
+      { field: 'key', error: 'is missing: expected a key of GET ops/locks' },
+      { field: 'expectedOwner', error: 'is missing: expected the owner of the lock in GET ops/locks' },
+      { field: 'reason', error: 'expected a reason of 1 to 500 characters, not ""' },
+    ],
+  });
+});
+
 describe('a reason', () => {
   test.each([
     ['\u200b', 'a character that can be seen'],

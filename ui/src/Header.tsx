@@ -6,16 +6,27 @@ import { Session } from './hooks/session.ts';
 import { Link } from './parts/Link.tsx';
 import { tellSignedOut } from './signedOut.ts';
 
+/** Views by those who need them: who pays and answers customers, and who keeps the app running. */
 const views = [
-  ['/', 'Overview'],
-  ['/invoices', 'Invoices'],
-  ['/import', 'Import'],
-  ['/runs', 'Runs'],
-  ['/leases', 'Leases'],
-  ['/messages', 'Messages'],
-  ['/report', 'Report'],
-  ['/audit', 'Audit'],
-  ['/runbook', 'Runbook'],
+  [
+    'Payments',
+    [
+      ['/', 'Overview'],
+      ['/invoices', 'Invoices'],
+      ['/import', 'Import'],
+      ['/report', 'Report'],
+    ],
+  ],
+  [
+    'Operations',
+    [
+      ['/runs', 'Runs'],
+      ['/leases', 'Leases'],
+      ['/messages', 'Messages'],
+      ['/audit', 'Audit'],
+      ['/runbook', 'Runbook'],
+    ],
+  ],
 ] as const;
 
 /** Where this is, the way to every view, and the search. */
@@ -45,15 +56,17 @@ export function Header({ live, setLive }: { live: boolean; setLive: (live: boole
         <span class="environment">{environment}</span>
       </p>
       <nav aria-label="Views">
-        <ul>
-          {views.map(([to, name]) => (
-            <li key={to}>
-              <Link class="view" to={to} {...(isIn(path, to) ? { 'aria-current': 'page' } : {})}>
-                {name}
-              </Link>
-            </li>
-          ))}
-        </ul>
+        {views.map(([group, some]) => (
+          <ul key={group} aria-label={group} title={group}>
+            {some.map(([to, name]) => (
+              <li key={to}>
+                <Link class="view" to={to} {...(isIn(path, to) ? { 'aria-current': 'page' } : {})}>
+                  {name}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        ))}
       </nav>
       <search>
         <form

@@ -1,5 +1,6 @@
 import { type Place, usePlace } from './hooks/location.ts';
 import { Audit } from './pages/Audit.tsx';
+import { Customer } from './pages/Customer.tsx';
 import { Import } from './pages/Import.tsx';
 import { InvoicePage } from './pages/InvoicePage.tsx';
 import { Invoices } from './pages/Invoices.tsx';
@@ -45,6 +46,8 @@ function View({ place }: { place: Place }) {
       return id === undefined ? <Invoices place={place} /> : <InvoicePage key={id} id={id} />;
     case 'search':
       return <Search place={place} />;
+    case 'customers':
+      return id === undefined ? <Search place={place} /> : <Customer key={id} id={id} />;
     case 'import':
       return id === undefined ? (
         <Import place={place} />

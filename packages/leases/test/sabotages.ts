@@ -102,8 +102,8 @@ const sabotages: Sabotage[] = [
   {
     name: 'release before the renewal in flight has ended',
     file: 'packages/leases/src/holdLease.ts',
-    from: '    await keeping;\n    const keepUntil',
-    to: '    const keepUntil',
+    from: '    await keeping;\n    try {',
+    to: '    try {',
     tests: 'packages/leases/test/lease.test.ts',
     caughtBy: 'waits for the renewal in flight',
   },

@@ -11,7 +11,7 @@ export const localPage = `<!doctype html>
   h2 { font-size: 1.05rem; margin: 1.5rem 0 .4rem; }
   table { border-collapse: collapse; width: 100%; }
   th, td { text-align: left; padding: .25rem .6rem .25rem 0; border-bottom: 1px solid #8884; }
-  td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+  td.n { font-variant-numeric: tabular-nums; }
   textarea, select, button { font: inherit; }
   textarea { width: 100%; box-sizing: border-box; font-family: ui-monospace, monospace; }
   pre { background: #8881; padding: .6rem; overflow: auto; max-height: 30rem; white-space: pre-wrap; }

@@ -11,7 +11,7 @@ import { wholeNumberArgument } from './wholeNumberArgument.ts';
 
 const usage = `local-azure [services] [options]
   --data DIR                   keep data under DIR (default: in memory)
-  --env-file FILE              also write the settings here (default .local/env)
+  --settings FILE              also write the settings here (default .local/env)
   --service-bus-config FILE    queues and topics, in the official emulator's Config.json format (default: none)
   --create                     create queues, topics and subscriptions when a client names them
   --cosmos-port P              default 8081
@@ -19,7 +19,7 @@ const usage = `local-azure [services] [options]
   --service-bus-http-port P    statistics, faults and management of Service Bus; default 5300
   --azurite-port P             blob port; queue and table take the next two; default 10000, so that the connection
                                string UseDevelopmentStorage=true reaches it
-  --tls                        HTTPS and AMQPS, with a certificate that is made beside the env file at the first start; any
+  --tls                        HTTPS and AMQPS, with a certificate that is made beside that file at the first start; any
                                Entra token is accepted
   --cosmos-partitions N        partition key ranges of each container (default 3, as a grown container has several)
 Port 0 is any free one.`;
@@ -27,7 +27,8 @@ Port 0 is any free one.`;
 const { values } = parseArgs({
   options: {
     data: { type: 'string' },
-    'env-file': { type: 'string', default: '.local/env' },
+    // Not `env-file`: npx would take that for an option of Node, which wants the file to exist.
+    settings: { type: 'string', default: '.local/env' },
     'service-bus-config': { type: 'string' },
     'cosmos-port': { type: 'string', default: '8081' },
     'service-bus-port': { type: 'string' },
@@ -58,11 +59,11 @@ async function run(): Promise<void> {
     partitions: wholeNumberArgument('--cosmos-partitions', partitions, { min: 1, max: 100 }),
     serviceBusConfig: values['service-bus-config'],
     create: values.create,
-    tls: values.tls ? certificateIn(dirname(values['env-file'])) : undefined,
+    tls: values.tls ? certificateIn(dirname(values.settings)) : undefined,
   });
   const lines = Object.entries(services.settings).map(([name, value]) => `${name}=${value}`);
-  mkdirSync(dirname(values['env-file']), { recursive: true });
-  writeFileSync(values['env-file'], `${lines.join('\n')}\n`);
+  mkdirSync(dirname(values.settings), { recursive: true });
+  writeFileSync(values.settings, `${lines.join('\n')}\n`);
   console.log(`${lines.join('\n')}\nready`);
   onStopAsked(() => void stop(services));
   void services.azurite.exited.then(() => stop(services, 'Azurite has ended'));

@@ -24,7 +24,7 @@ export const longNumber = shape<string>(
   (value) => typeof value === 'string' && /^-?\d+$/.test(value),
 );
 
-export function oneOf<T extends string>(...values: readonly T[]): Shape<T> {
+export function anyOf<T extends string>(...values: readonly T[]): Shape<T> {
   return shape<T>(values.join(' or '), (value) => values.some((one) => one === value));
 }
 

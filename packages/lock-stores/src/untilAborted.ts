@@ -21,3 +21,11 @@ export function untilAborted<T>(signal: AbortSignal, call: () => Promise<T>): Pr
     );
   });
 }
+
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -14,7 +14,7 @@ export interface Waiters {
   /** A new waiter. `leave` takes its ticket out of the line of the lock. */
   add(leave: (ticket: string, signal: AbortSignal) => Promise<unknown>): LineWait;
   /** The server has called this ticket. */
-  call(ticket: string): void;
+  readonly call: (ticket: string) => void;
   /** The place of this ticket, as the last answer has it. */
   place(ticket: string | undefined, inLine: boolean): void;
 }

@@ -8,7 +8,7 @@ import { invoiceSchema } from '../invoice.ts';
 import { parseAmount } from '../money.ts';
 import { termOf, wordsOf } from '../searchTerms.ts';
 import { whereOf } from './cosmosInvoiceReads.ts';
-import type { Found, InvoiceFilter, Totals } from './invoiceStore.ts';
+import type { Found, InvoiceFilter, InvoiceTotals } from './invoiceStore.ts';
 
 /** Invoices of each kind that a search shows. */
 export const mostFound = 6;
@@ -97,7 +97,7 @@ export async function cosmosTotals(
   container: Container,
   filter: InvoiceFilter,
   { most, now }: { most: number; now: string },
-): Promise<Totals> {
+): Promise<InvoiceTotals> {
   const { where, parameters } = whereOf(filter, now);
   const query = `SELECT TOP ${most + 1} c.currency, c.amountMinor FROM c WHERE ${where}`;
   const { found, charge } = await charged(container, { query, parameters });
@@ -108,7 +108,7 @@ export async function cosmosTotals(
 export function totalsOf(
   amounts: readonly { currency: string; amountMinor: number }[],
   most: number,
-): Omit<Totals, 'charge'> {
+): Omit<InvoiceTotals, 'charge'> {
   const counted = amounts.slice(0, most);
   const sums = [...Map.groupBy(counted, ({ currency }) => currency)].map(([currency, some]) => ({
     currency,

@@ -53,7 +53,7 @@ export interface InvoiceStore {
    */
   listByDue(query: SortedList): Promise<Page<Invoice>>;
   /** The number of invoices that match, and their sums by currency; no more than `most` are read. */
-  totals(filter: InvoiceFilter, most: number): Promise<Totals>;
+  totals(filter: InvoiceFilter, most: number): Promise<InvoiceTotals>;
   /** The invoices and customers that a text finds: it begins their name, or is an amount of theirs. Few of each kind. */
   search(text: string): Promise<Found>;
   /**
@@ -196,7 +196,7 @@ export interface SortedList extends Pick<InvoiceFilter, 'dueAfter' | 'dueBefore'
   pageSize: number;
 }
 
-export interface Totals {
+export interface InvoiceTotals {
   count: number;
   /** False: there are more, and the sums are of those that were read. */
   isExact: boolean;

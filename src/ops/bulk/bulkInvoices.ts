@@ -93,7 +93,7 @@ export async function retryPiece(
   { shard, ids }: InvoicePiece,
   filter: BulkInvoiceFilter,
   { assertHeld, ...who }: OnBehalf,
-): Promise<Done> {
+): Promise<PieceDone> {
   const { changed, refused, missing } = await invoices.change({
     shard,
     ids,
@@ -118,7 +118,7 @@ export async function retryPiece(
 }
 
 /** The counts of a piece, and what was not changed. */
-export interface Done {
+export interface PieceDone {
   counts: RunCounts;
   refused: readonly NotChanged[];
 }
@@ -134,7 +134,7 @@ export async function voidPiece(
   parts: CorrectionParts,
   { ids }: InvoicePiece,
   { runId, actor, reason, assertHeld }: OnBehalf,
-): Promise<Done> {
+): Promise<PieceDone> {
   const limit = pLimit(atOnce);
   const results = await Promise.all(
     ids.map((id) =>

@@ -15,9 +15,9 @@ import { jobNames } from '../../platform/azureNames.ts';
 import { intend, type Recording } from '../audit.ts';
 import {
   canRetry,
-  type Done,
   type InvoicePiece,
   invoicePieces,
+  type PieceDone,
   retryPiece,
   voidPiece,
 } from './bulkInvoices.ts';
@@ -113,7 +113,7 @@ export function bulkJob(parts: BulkParts): Job {
     request: BulkRequest,
     piece: Piece,
     { runId, again, lease }: Pick<GroupRun, 'runId' | 'lease'> & { again: boolean },
-  ): Promise<Done> {
+  ): Promise<PieceDone> {
     const { action, actor, reason } = request;
     const who = { runId, actor, reason, assertHeld: () => lease.assertHeld() };
     if ((action === 'redrive' || action === 'discard') && piece.kind === 'messages')

@@ -3,7 +3,7 @@ import { type ProblemAnswer, problemAnswer } from '../../../src/ops/answers/comm
 import { tellSignedOut } from '../signedOut.ts';
 import { tellAnswered } from './away.ts';
 import { apiBase } from './base.ts';
-import { readKey } from './key.ts';
+import { readKey, readName } from './key.ts';
 
 /** A call that was refused or came to nothing. `status` is 0 if there was no answer. */
 export class CallFailed extends Error {
@@ -39,11 +39,27 @@ export async function call<T>(answer: z.ZodType<T>, path: string, sent: Sent = {
   );
 }
 
-/** Makes a call and gives the answer, a text, as a file. @throws {CallFailed} */
-export async function download(path: string, name: string, accept: string): Promise<void> {
-  const response = await send(path, { headers: { accept } });
+/** Makes a call and gives the answer, a text, as a file; `told` hears of the bytes that have come. @throws {CallFailed} */
+export async function download(
+  path: string,
+  {
+    name,
+    accept,
+    signal,
+    told,
+  }: { name: string; accept: string; signal: AbortSignal; told: (bytes: number) => void },
+): Promise<void> {
+  const response = await send(path, { headers: { accept }, signal });
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  const reader = response.body?.getReader();
+  for (let read = await reader?.read(); read !== undefined && !read.done; read = await reader?.read()) {
+    parts.push(read.value);
+    bytes += read.value.length;
+    told(bytes);
+  }
   // Excel takes a file without this mark for one in the encoding of Windows.
-  saveAs(new Blob(['\uFEFF', await response.blob()], { type: accept }), name);
+  saveAs(new Blob(['\uFEFF', ...parts], { type: accept }), name);
 }
 
 /** Saves a file of this name. */
@@ -58,6 +74,7 @@ export function saveAs(content: Blob, name: string): void {
 
 async function send(path: string, { method = 'GET', body, text, headers, signal }: Sent): Promise<Response> {
   const key = readKey();
+  const name = readName();
   const content = text?.content ?? (body === undefined ? undefined : JSON.stringify(body));
   let response: Response;
   try {
@@ -67,6 +84,8 @@ async function send(path: string, { method = 'GET', body, text, headers, signal 
       redirect: 'manual',
       headers: {
         ...(key === undefined ? {} : { 'x-functions-key': key }),
+        // A header takes no other letters as they are.
+        ...(key === undefined || name === '' ? {} : { 'x-actor': encodeURIComponent(name) }),
         ...(content === undefined ? {} : { 'content-type': text?.type ?? 'application/json' }),
         ...headers,
       },

@@ -27,10 +27,23 @@ export async function askOtherTabs(waitMs = 150): Promise<void> {
   });
 }
 
+const namedAs = 'payonce-name';
+
+/** The name that the user has given, in this browser until the key is forgotten: it goes into the audit trail. */
+export function readName(): string {
+  return localStorage.getItem(namedAs) ?? '';
+}
+
+export function keepName(name: string): void {
+  if (name === '') localStorage.removeItem(namedAs);
+  else localStorage.setItem(namedAs, name);
+}
+
 const forgotten = 'the key is forgotten';
 
 /** Forgets the key in every tab: one that kept it would give it back to this one. */
 export function forgetKey(): void {
+  keepName('');
   keepKey(undefined);
   channel.postMessage(forgotten);
 }

@@ -100,7 +100,7 @@ export const api = {
     call(outboxMessageAnswer, `${one('outbox', id)}/redrive`, post(reason === undefined ? {} : { reason })),
   discardOutbox: (id: string, reason: string) =>
     call(outboxMessageAnswer, `${one('outbox', id)}/discard`, post({ reason })),
-  deadLetters: () => call(deadLettersAnswer, 'dead-letters'),
+  deadLetters: (query: Query) => call(deadLettersAnswer, withQuery('dead-letters', query)),
   redrive: (ids: readonly string[]) => call(redrivenAnswer, 'dead-letters/redrive', post({ ids })),
   discard: (ids: readonly string[], reason: string) =>
     call(z.unknown(), 'dead-letters/discard', post({ ids, reason })),

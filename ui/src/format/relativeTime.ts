@@ -25,6 +25,19 @@ export function duration(seconds: number): string {
   return minutes === 0 ? `${hours} h` : `${hours} h ${minutes} min`;
 }
 
+/** `31 Jan, 14:02`, with the year if it is not that of `now` (ms): in the reader's own time zone. */
+export function localTime(iso: string, now: number): string {
+  const time = new Date(iso);
+  const isThisYear = time.getFullYear() === new Date(now).getFullYear();
+  return time.toLocaleString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    ...(isThisYear ? {} : { year: 'numeric' }),
+    hour: '2-digit',
+    minute: '2-digit',
+  });
+}
+
 /** `2026-01-31 14:02:11 UTC`. Pure. */
 export function exactTime(iso: string): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;

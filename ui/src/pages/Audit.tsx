@@ -25,7 +25,7 @@ function viewOf({ action, target, detail = {} }: AuditRecord): string | undefine
   if (action === 'begin import') return `/import/${encodeURIComponent(first)}`;
   if (action === 'import invoices' && typeof detail.importId === 'string')
     return `/import/${detail.importId}`;
-  if (/ lock$/.test(action)) return '/leases';
+  if (action.endsWith(' lock')) return '/leases';
   if (/outbox/.test(action)) return '/messages?status=all';
   return / invoice$|due date$|settle refund|note/.test(action) ? invoicePath(target) : undefined;
 }

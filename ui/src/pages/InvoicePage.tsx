@@ -10,14 +10,15 @@ import { ActionButton } from '../parts/ActionButton.tsx';
 import { Amount } from '../parts/Amount.tsx';
 import { CopyId } from '../parts/CopyId.tsx';
 import { DueDateDialog } from '../parts/DueDateDialog.tsx';
-import { Link } from '../parts/Link.tsx';
+import { customerPath, Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
 import { Page } from '../parts/Page.tsx';
 import { RefundDialog } from '../parts/RefundDialog.tsx';
 import { RetryDialog } from '../parts/RetryDialog.tsx';
 import { Reversals } from '../parts/Reversals.tsx';
 import { Status } from '../parts/Status.tsx';
-import { ExactTime, Time } from '../parts/Time.tsx';
+import { Term } from '../parts/Term.tsx';
+import { Time } from '../parts/Time.tsx';
 import { Timeline } from '../parts/Timeline.tsx';
 import { VoidDialog } from '../parts/VoidDialog.tsx';
 
@@ -106,11 +107,11 @@ function Details({ invoice, done }: { invoice: InvoiceDetailAnswer; done: () => 
         </dd>
         <dt>Customer</dt>
         <dd>
-          <Link to={`/invoices?${new URLSearchParams({ customer: customerId })}`}>{customerId}</Link>
+          <Link to={customerPath(customerId)}>{customerId}</Link>
         </dd>
         <dt>Due</dt>
         <dd>
-          <ExactTime at={dueAt} /> (<Time at={dueAt} />)
+          <Time at={dueAt} />
         </dd>
         {invoice.actionableAt !== null && status === 'pending' && (
           <>
@@ -128,10 +129,6 @@ function Details({ invoice, done }: { invoice: InvoiceDetailAnswer; done: () => 
         )}
         <dt>Payment method</dt>
         <dd>{payment.method?.id ?? paymentMethod ?? "the customer's default"}</dd>
-        <dt>Idempotency key</dt>
-        <dd>
-          number {payment.keyNumber}, {attempts} of 5 attempts
-        </dd>
         {payment.id !== undefined && (
           <>
             <dt>Payment</dt>
@@ -157,15 +154,30 @@ function Details({ invoice, done }: { invoice: InvoiceDetailAnswer; done: () => 
             </dd>
           </>
         )}
-        {claim !== null && (
-          <>
-            <dt>Claimed</dt>
-            <dd>
-              by {claim.by}, fence {claim.fence}, <Time at={claim.at} />
-            </dd>
-          </>
-        )}
       </dl>
+      <details>
+        <summary>Technical details</summary>
+        <dl class="facts">
+          <dt>
+            <Term>Idempotency key</Term>
+          </dt>
+          <dd>
+            number {payment.keyNumber}, {attempts} of 5 attempts
+          </dd>
+          <dt>
+            <Term>Shard</Term>
+          </dt>
+          <dd>{invoice.shard}</dd>
+          {claim !== null && (
+            <>
+              <dt>Claimed</dt>
+              <dd>
+                by {claim.by}, fence {claim.fence}, <Time at={claim.at} />
+              </dd>
+            </>
+          )}
+        </dl>
+      </details>
       <Reversals invoice={invoice} done={done} />
       <h2>Timeline</h2>
       <p class="quiet">

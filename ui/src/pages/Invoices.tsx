@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { invoiceStatuses } from '../../../src/invoice/invoiceStatus.ts';
 import type { InvoiceAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
-import { download } from '../api/call.ts';
 import { api, withQuery } from '../api/requests.ts';
 import { counted, sumsText } from '../format/amountText.ts';
 import { go, type Place, withFilters } from '../hooks/location.ts';
@@ -11,7 +10,7 @@ import { ActionButton } from '../parts/ActionButton.tsx';
 import { announce } from '../parts/Announcements.tsx';
 import { BulkAllDialog } from '../parts/BulkAllDialog.tsx';
 import { BulkDialog } from '../parts/BulkDialog.tsx';
-import { failureText } from '../parts/Failure.tsx';
+import { CsvButton } from '../parts/CsvButton.tsx';
 import { type Filter, Filters } from '../parts/Filters.tsx';
 import { invoiceColumns } from '../parts/invoiceColumns.tsx';
 import { Link } from '../parts/Link.tsx';
@@ -82,9 +81,7 @@ export function Invoices({ place }: { place: Place }) {
       title="Invoices"
       actions={
         <>
-          <button type="button" onClick={() => void exportCsv(filter)}>
-            CSV
-          </button>
+          <CsvButton path={withQuery('invoices.csv', filter)} name="invoices.csv" />
           <Link to="/import" class="button">
             Import
           </Link>
@@ -222,12 +219,4 @@ function NoInvoices({ filtered }: { filtered: boolean }) {
       </Link>
     </>
   );
-}
-
-async function exportCsv(filter: Record<string, string | undefined>): Promise<void> {
-  try {
-    await download(withQuery('invoices.csv', filter), 'invoices.csv', 'text/csv');
-  } catch (error) {
-    announce(failureText(error));
-  }
 }

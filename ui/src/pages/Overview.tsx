@@ -11,6 +11,7 @@ import { AttentionList } from '../parts/AttentionList.tsx';
 import { Figure } from '../parts/Figure.tsx';
 import { Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
+import { Money } from '../parts/Money.tsx';
 import { Page } from '../parts/Page.tsx';
 import { PaidChart } from '../parts/PaidChart.tsx';
 import { PauseDialog } from '../parts/PauseDialog.tsx';
@@ -39,6 +40,7 @@ export function Overview() {
         {(overview) => (
           <>
             <AttentionList attention={overview.attention} isFresh={look.error === undefined} />
+            <Money atRisk={overview.openDisputes} />
             <StateCounts of={overview} />
             <div class="columns">
               <PaidChart days={overview.paidPerDay} />
@@ -83,7 +85,7 @@ function StateCounts({ of: { invoices, backlog, refunded } }: { of: OverviewAnsw
         to={`/invoices?status=pending&dueBefore=${tomorrow}`}
         note="not claimed yet"
       />
-      <Figure name="Claimed" count={invoices.claimed} to="/invoices?status=claimed" />
+      <Figure name="Being charged" count={invoices.claimed} to="/invoices?status=claimed" />
       <Figure name="Processing" count={invoices.processing} to="/invoices?status=processing" />
       <Figure
         name="Paid"
@@ -93,7 +95,7 @@ function StateCounts({ of: { invoices, backlog, refunded } }: { of: OverviewAnsw
         {...(refunded.length === 0 ? {} : { note: `${sumsText(refunded)} refunded` })}
       />
       <Figure name="Declined" count={invoices.declined} to="/invoices?status=declined" tone="warn" />
-      <Figure name="Parked" count={invoices.parked} to="/invoices?status=parked" tone="bad" />
+      <Figure name="Needs a decision" count={invoices.parked} to="/invoices?status=parked" tone="bad" />
     </ul>
   );
 }

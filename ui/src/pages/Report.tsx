@@ -1,11 +1,9 @@
 import type { ReportDay } from '../../../src/ops/answers/reportAnswers.ts';
-import { download } from '../api/call.ts';
 import { api, withQuery } from '../api/requests.ts';
 import { amountText, countText } from '../format/amountText.ts';
 import type { Place } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';
-import { announce } from '../parts/Announcements.tsx';
-import { failureText } from '../parts/Failure.tsx';
+import { CsvButton } from '../parts/CsvButton.tsx';
 import { type Filter, Filters } from '../parts/Filters.tsx';
 import { Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
@@ -81,9 +79,7 @@ export function Report({ place: { path, query } }: { place: Place }) {
           <button type="button" onClick={look.reload}>
             Reload
           </button>
-          <button type="button" onClick={() => void asCsv(withQuery('report', asked))}>
-            CSV
-          </button>
+          <CsvButton path={withQuery('report', asked)} name="report.csv" />
         </>
       }
     >
@@ -117,12 +113,4 @@ export function Report({ place: { path, query } }: { place: Place }) {
       </Loaded>
     </Page>
   );
-}
-
-async function asCsv(path: string): Promise<void> {
-  try {
-    await download(path, 'report.csv', 'text/csv');
-  } catch (error) {
-    announce(failureText(error));
-  }
 }

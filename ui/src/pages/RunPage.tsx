@@ -19,7 +19,7 @@ import { type NotChanged, Refused } from '../parts/Refused.tsx';
 import { claimedOf, groupsDone, tookText } from '../parts/RunTable.tsx';
 import { Status } from '../parts/Status.tsx';
 import { type Column, Table } from '../parts/Table.tsx';
-import { ExactTime, Time } from '../parts/Time.tsx';
+import { Time } from '../parts/Time.tsx';
 
 type Group = RunAnswer['groups'][string] & { name: string };
 
@@ -184,8 +184,7 @@ function Details({ run }: { run: RunAnswer }) {
         <dd>{groupsDone(run.groups)} ended</dd>
         <dt>Started</dt>
         <dd>
-          <ExactTime at={run.startedAt} /> (<Time at={run.startedAt} />
-          ), {run.trigger}
+          <Time at={run.startedAt} />, {run.trigger}
         </dd>
         <dt>Took</dt>
         <dd>{tookText(run)}</dd>

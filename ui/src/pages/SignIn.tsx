@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { CallFailed } from '../api/call.ts';
-import { keepKey } from '../api/key.ts';
+import { keepKey, keepName, readName } from '../api/key.ts';
 import { api } from '../api/requests.ts';
 import { platformSignIn, usePlatformSignIn } from '../hooks/platformSignIn.ts';
 import { failureText } from '../parts/Failure.tsx';
@@ -8,6 +8,7 @@ import { failureText } from '../parts/Failure.tsx';
 /** Asks for the function key, tries it, and then shows the view that the URL names. */
 export function SignIn({ enter, why }: { enter: () => Promise<void>; why: string }) {
   const [key, setKey] = useState('');
+  const [name, setName] = useState(readName);
   const [failure, setFailure] = useState('');
   const told = failure === '' ? why : failure;
   const platform = usePlatformSignIn();
@@ -18,6 +19,7 @@ export function SignIn({ enter, why }: { enter: () => Promise<void>; why: string
 
   async function tryKey(): Promise<void> {
     keepKey(key.trim());
+    keepName(name.trim());
     try {
       await api.me();
       await enter();
@@ -51,6 +53,20 @@ export function SignIn({ enter, why }: { enter: () => Promise<void>; why: string
         <p id="key-help" class="quiet">
           It is kept until you close this tab, is given to new tabs of this browser, and is sent to this app
           only.
+        </p>
+        <label class="field">
+          Your name
+          <input
+            value={name}
+            maxLength={80}
+            autocomplete="name"
+            aria-describedby="name-help"
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+        </label>
+        <p id="name-help" class="quiet">
+          A key does not say who holds it: the audit trail has this name as your word, until you forget the
+          key.
         </p>
         {told !== '' && (
           <p class="wrong" role="alert">

@@ -1,14 +1,16 @@
 import { useState } from 'preact/hooks';
 import type { DeadLetterAnswer } from '../../../src/ops/answers/messageAnswers.ts';
-import { api } from '../api/requests.ts';
+import { queues, serviceBusQueues } from '../../../src/platform/azureNames.ts';
+import { api, withQuery } from '../api/requests.ts';
 import { counted } from '../format/amountText.ts';
 import type { Place } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';
 import { useHasCall } from '../hooks/session.ts';
 import { CopyId } from './CopyId.tsx';
-import { Filters } from './Filters.tsx';
+import { type Filter, Filters } from './Filters.tsx';
 import { Loaded } from './Loaded.tsx';
 import { MessageActions } from './MessageActions.tsx';
+import { Pager } from './Pager.tsx';
 import { type Column, Table } from './Table.tsx';
 import { Time } from './Time.tsx';
 
@@ -29,39 +31,50 @@ function Body({ body }: DeadLetterAnswer) {
   );
 }
 
-/** Dead letters of Service Bus and poison items, oldest first. */
+const filters: readonly Filter[] = [
+  {
+    name: 'queue',
+    label: 'Queue',
+    kind: { options: [['', 'all'], serviceBusQueues.paymentCommands, queues.workItems] },
+  },
+  { name: 'reason', label: 'Why', kind: 'text' },
+];
+
+/** Dead letters of Service Bus and poison items, queue by queue, oldest first. */
 export function DeadLetters({ place }: { place: Place }) {
-  const look = usePolled({ name: 'dead letters', load: api.deadLetters });
+  const { query } = place;
+  const asked = {
+    queue: query.get('queue') ?? undefined,
+    reason: query.get('reason') ?? undefined,
+    continuation: query.get('page') ?? undefined,
+  };
+  const look = usePolled({ name: withQuery('dead-letters', asked), load: () => api.deadLetters(asked) });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const mayDiscard = useHasCall('discardDeadLetters');
-  const queue = place.query.get('queue') ?? '';
+  const { queue = '', reason = '' } = asked;
   const ids = [...selected].filter((id) => look.data?.deadLetters.some((one) => one.id === id));
   return (
     <Loaded look={look}>
-      {({ deadLetters, total }) => {
-        const queues = [...new Set(deadLetters.map(({ source }) => source))];
-        const shown = deadLetters
-          .filter(({ source }) => queue === '' || source === queue)
-          .toSorted((a, b) => ((a.at ?? '') < (b.at ?? '') ? -1 : 1));
+      {({ deadLetters, total, totalIsExact, continuation }) => {
+        const many = total === undefined ? '' : counted(total, 'message');
         return (
           <>
-            {queues.length > 1 && (
-              <Filters
-                place={place}
-                filters={[{ name: 'queue', label: 'Queue', kind: { options: [['', 'all'], ...queues] } }]}
-              />
-            )}
+            <Filters place={place} filters={filters} />
             <MessageActions
               text={
                 ids.length === 0
-                  ? counted(total ?? deadLetters.length, 'message')
+                  ? `${totalIsExact === false ? 'More than ' : ''}${many}`
                   : `${counted(ids.length, 'message')} selected`
               }
               ids={ids}
               whyNot="Select messages first."
               all={{
-                filter: { from: 'dead-letters', ...(queue === '' ? {} : { queue }) },
-                name: queue === '' ? 'all' : `all of ${queue}`,
+                filter: {
+                  from: 'dead-letters',
+                  ...(queue === '' ? {} : { queue }),
+                  ...(reason === '' ? {} : { reason }),
+                },
+                name: reason !== '' ? 'all that match' : queue === '' ? 'all' : `all of ${queue}`,
                 none: deadLetters.length === 0,
               }}
               redrive={{
@@ -79,11 +92,12 @@ export function DeadLetters({ place }: { place: Place }) {
             <Table
               caption="Dead letters"
               columns={columns}
-              rows={shown}
+              rows={deadLetters}
               keyOf={({ id }) => id}
               selection={{ selected, change: setSelected }}
-              empty={<p>No dead letters.</p>}
+              empty={<p>No dead letters{queue + reason === '' ? '' : ' match'}.</p>}
             />
+            <Pager place={place} continuation={continuation} shown={deadLetters.length} />
           </>
         );
       }}

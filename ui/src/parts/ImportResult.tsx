@@ -11,7 +11,7 @@ import { Loaded } from './Loaded.tsx';
 import { StartRunButton } from './StartRunDialog.tsx';
 import { Status } from './Status.tsx';
 import { type Column, Table } from './Table.tsx';
-import { ExactTime, Time } from './Time.tsx';
+import { Time } from './Time.tsx';
 
 interface Found {
   view: ImportViewAnswer;
@@ -40,8 +40,8 @@ function Details({ view, refused }: Found) {
     <>
       <p class="story">
         <Status of={status} /> <strong>{fileName ?? 'Rows without a file'}</strong>
-        {rows !== null && `, ${countText(rows)} rows`}, by {by}, <ExactTime at={startedAt} /> (
-        <Time at={startedAt} />){status !== 'completed' && `. ${meaning[status]}`}
+        {rows !== null && `, ${countText(rows)} rows`}, by {by}, <Time at={startedAt} />
+        {status !== 'completed' && `. ${meaning[status]}`}
         {sums.length > 0 && `. Stored: ${sumsText(sums)}`}
       </p>
       <ul class="figures" aria-label="Rows by what became of them">

@@ -17,9 +17,9 @@ export function Link({ to, children, ...rest }: LinkProps) {
   );
 }
 
-/** The invoices of a customer. */
+/** The page of a customer. */
 export function customerPath(customer: string): string {
-  return `/invoices?${new URLSearchParams({ customer })}`;
+  return `/customers/${encodeURIComponent(customer)}`;
 }
 
 export function invoicePath(id: string): string {

@@ -1,3 +1,5 @@
+import { meaningOf } from '../format/glossary.ts';
+
 const tones: Readonly<Record<string, 'good' | 'bad' | 'busy' | 'warn'>> = {
   paid: 'good',
   completed: 'good',
@@ -19,7 +21,15 @@ const tones: Readonly<Record<string, 'good' | 'bad' | 'busy' | 'warn'>> = {
   cancelled: 'warn',
 };
 
-/** The state of something: the word says it, the colour only helps. */
+/** The words of the page for states whose own words only engineers know. */
+const words: Readonly<Record<string, string>> = { claimed: 'being charged', parked: 'needs a decision' };
+
+/** The state of something: the word says it, the colour only helps. The app's own word shows on hover. */
 export function Status({ of }: { of: string }) {
-  return <span class={`status ${tones[of] ?? 'calm'}`}>{of}</span>;
+  const meaning = meaningOf(of);
+  return (
+    <span class={`status ${tones[of] ?? 'calm'}`} title={meaning === undefined ? of : `${of}: ${meaning}`}>
+      {words[of] ?? of}
+    </span>
+  );
 }

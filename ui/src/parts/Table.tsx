@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useChanged } from '../hooks/changed.ts';
+import { Term } from './Term.tsx';
 
 export interface Column<Row> {
   head: string;
@@ -60,7 +61,7 @@ export function Table<Row>(props: TableProps<Row>) {
               aria-sort={ariaSort(sort, sorting)}
             >
               {sort === undefined || sorting === undefined ? (
-                head
+                <Term>{head}</Term>
               ) : (
                 <Sort by={sort} head={head} {...{ sorting }} />
               )}

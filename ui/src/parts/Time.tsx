@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
-import { exactTime, relativeTime } from '../format/relativeTime.ts';
+import { exactTime, localTime, relativeTime } from '../format/relativeTime.ts';
 
-/** A time as seen from now; the exact one shows on hover. */
+/** A time in the reader's time zone, and as seen from now; the exact one shows on hover. */
 export function Time({ at }: { at: string | null | undefined }) {
   const now = useNow();
   if (at === null || at === undefined) return <span class="quiet">–</span>;
   return (
     <time dateTime={at} title={exactTime(at)}>
-      {relativeTime(Date.parse(at), now)}
+      {localTime(at, now)} <span class="quiet">({relativeTime(Date.parse(at), now)})</span>
     </time>
   );
 }

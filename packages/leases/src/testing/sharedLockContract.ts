@@ -24,7 +24,8 @@ export function sharedLockContract({ subject, store, leaseMs, freshKey, prefix }
     if (!realTime) await pass(soonMs);
     return waiting;
   }
-  const release = (leases: readonly (Lease | null)[]) => Promise.all(leases.map((lease) => lease?.release()));
+  const release = (leases: readonly (Lease | null)[]) =>
+    Promise.all(leases.map(async (lease) => lease?.release()));
 
   describe('a lock of three permits', () => {
     test('is shared by three and no more; a fourth gets the permit that is released', async () => {

@@ -14,7 +14,7 @@ export async function watch(appDir: string, program: string, args: string[]): Pr
     if (host === undefined || host.exitCode !== null || host.signalCode !== null) return;
     const ended = new Promise((resolve) => host?.once('exit', resolve));
     // The host stops when its channel closes, as at Ctrl-C.
-    host.disconnect();
+    if (host.connected) host.disconnect();
     await ended;
   };
   onStopAsked(() => void stop().then(() => process.exit(0)));

@@ -221,7 +221,11 @@ const withoutEffect = new Set([
 /** Set by the service, and sent back by who updates what it has read. */
 const readOnly =
   /^(CountDetails|MessageCount|SizeInBytes|SubscriptionCount|(Created|Updated|Accessed)At|IsAnonymousAccessible|FilteringMessagesBeforePublishing|EnableSubscriptionPartitioning)$/;
-const fixed = ['RequiresSession', 'RequiresDuplicateDetection'] as const;
+const fixed = [
+  'RequiresSession',
+  'RequiresDuplicateDetection',
+  'DuplicateDetectionHistoryTimeWindow',
+] as const;
 
 /** @throws {Refused} {z.ZodError} {FilterError} */
 async function readEntity(
@@ -242,14 +246,17 @@ async function readEntity(
     .map(([key, value]) => [key, typed(value)]);
   const filters =
     before?.filters ??
-    (DefaultRuleDescription === undefined ? [] : [readRule(DefaultRuleDescription as Xml)]);
-  const read = entityOf(kind, canonical(name), Object.fromEntries(effective), filters);
+    (DefaultRuleDescription === undefined ? undefined : [readRule(DefaultRuleDescription as Xml)]);
+  const read = entityOf(kind, before?.name ?? canonical(name), Object.fromEntries(effective), filters);
   const properties = {
     ...read.properties,
     ...Object.fromEntries(given.filter(([key]) => withoutEffect.has(key))),
   };
   for (const member of fixed)
-    if (before !== undefined && (properties[member] ?? false) !== (before.properties[member] ?? false))
+    if (
+      before !== undefined &&
+      (properties[member] ?? defaults[member]) !== (before.properties[member] ?? defaults[member])
+    )
       throw new Refused(400, `${member} cannot be changed.`);
   return { ...read, properties };
 }

@@ -151,7 +151,12 @@ export function parseConfig(json: unknown, origin: string): EntityConfig[] {
     ...Topics.flatMap(({ Name, Properties, Subscriptions }) => [
       entityOf('topic', Name, Properties),
       ...Subscriptions.map((each) =>
-        entityOf('subscription', subscriptionPath(Name, each.Name), each.Properties, each.Rules),
+        entityOf(
+          'subscription',
+          subscriptionPath(Name, each.Name),
+          each.Properties,
+          each.Rules.length === 0 ? undefined : each.Rules,
+        ),
       ),
     ]),
   ]);
@@ -168,7 +173,7 @@ export function parseConfig(json: unknown, origin: string): EntityConfig[] {
 export const subscriptionPath = (topicName: string, name: string) => `${topicName}/Subscriptions/${name}`;
 
 /**
- * One queue, topic or subscription. A subscription without rules takes every message.
+ * One queue, topic or subscription. A subscription takes every message unless rules are given; with none of them it takes none.
  *
  * @throws {z.ZodError} for a name or property that is not valid
  */
@@ -176,7 +181,7 @@ export function entityOf(
   kind: EntityConfig['kind'],
   name: string,
   properties: Readonly<Record<string, unknown>>,
-  filters: readonly Rule[] = [],
+  filters: readonly Rule[] = kind === 'subscription' ? [everything] : [],
 ): EntityConfig {
   const [parent = '', own] = name.split('/Subscriptions/');
   entityName.parse(parent);
@@ -187,7 +192,7 @@ export function entityOf(
     kind,
     name,
     properties,
-    filters: kind === 'subscription' && filters.length === 0 ? [everything] : filters,
+    filters,
     rules: {
       lockMs: p.LockDuration,
       maxDeliveryCount: p.MaxDeliveryCount,

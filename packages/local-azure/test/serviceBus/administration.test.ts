@@ -32,7 +32,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 test('queues: created, read, listed in pages, updated, deleted', async () => {
-  const { admin } = await open();
+  const { admin, bus } = await open();
   const created = await admin.createQueue('orders', {
     lockDuration: 'PT10S',
     requiresSession: true,
@@ -58,7 +58,11 @@ test('queues: created, read, listed in pages, updated, deleted', async () => {
   await expect(admin.createQueue('bad', { lockDuration: 'PT1H' })).rejects.toThrow(/LockDuration/);
   await expect(admin.createQueue('bad', { forwardTo: 'nowhere' })).rejects.toThrow(/no queue or topic/);
   await expect(admin.createQueue('bad', { status: 'Disabled' })).rejects.toMatchObject({ statusCode: 501 });
-  await admin.updateQueue({ ...created, maxDeliveryCount: 4 });
+  await admin.updateQueue({ ...created, maxDeliveryCount: 4, lockDuration: 'PT5M' });
+  const client = new ServiceBusClient(bus.connectionString);
+  const session = await client.acceptSession('orders', 'a');
+  expect(Number(session.sessionLockedUntilUtc) - Date.now()).toBeGreaterThan(4 * 60_000);
+  await client.close();
   expect((await admin.getQueue('orders')).maxDeliveryCount).toBe(4);
   await expect(admin.updateQueue({ ...created, requiresSession: false })).rejects.toThrow(
     /cannot be changed/,
@@ -126,6 +130,8 @@ test('what was created takes messages at once, is counted, and is there after a 
   const first = await open(data);
   await first.admin.createTopic('t');
   await first.admin.createSubscription('t', 's');
+  await first.admin.createSubscription('t', 'none');
+  await first.admin.deleteRule('t', 'none', '$Default');
   await first.admin.createQueue('gone');
   await send(first.bus, 't');
   await send(first.bus, 'gone');
@@ -140,6 +146,9 @@ test('what was created takes messages at once, is counted, and is there after a 
   expect(await second.admin.getSubscriptionRuntimeProperties('t', 's')).toMatchObject({
     activeMessageCount: 1,
   });
+  await send(second.bus, 't');
+  const inNone = await second.admin.getSubscriptionRuntimeProperties('t', 'none');
+  expect(inNone.totalMessageCount).toBe(0);
   expect(await second.admin.queueExists('gone')).toBe(false);
   await second.admin.createQueue('gone');
   expect((await second.admin.getQueueRuntimeProperties('gone')).totalMessageCount).toBe(0);

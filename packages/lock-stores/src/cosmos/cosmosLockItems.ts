@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { OperationInput, PatchRequestBody } from '@azure/cosmos';
 import type { LockView } from '@payonce/leases';
 import { checkKey } from '@payonce/leases';
-import { aText, fieldsOf, listOf, oneOf, orElse } from '../answers.ts';
+import { aText, fieldsOf, listOf, anyOf, orElse } from '../answers.ts';
 import { recordFromText } from '../recordText.ts';
 
 interface RecordItem {
@@ -23,7 +23,7 @@ export const lockItems = fieldsOf({
   lease: orElse(fieldsOf<LeaseItem>(leaseItem), undefined),
 });
 
-const listedKind = fieldsOf({ id: oneOf('record', 'lease'), key: aText });
+const listedKind = fieldsOf({ id: anyOf('record', 'lease'), key: aText });
 
 /** The items of many locks. */
 export const listedItems = listOf((item) => {

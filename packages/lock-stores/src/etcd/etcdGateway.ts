@@ -34,8 +34,8 @@ export interface EtcdMember {
   keepAlive: (id: string) => Promise<{ kept: boolean; term: string }>;
   /** Ends a lease, and deletes its keys. */
   revoke: (id: string) => Promise<'revoked' | 'gone'>;
-  /** Tells of each key in the range that is deleted, until `over` aborts or the connection is lost. Resolves once it has begun. */
-  watchDeletes: (range: EtcdRange, tell: () => void, over: AbortSignal) => Promise<void>;
+  /** Resolves when the key has been deleted, at this revision or later. Rejects if the signal aborts or the connection is lost. */
+  deleted: (key: string, revision: string) => Promise<void>;
 }
 
 export interface EtcdGateway extends Disposable {
@@ -44,12 +44,6 @@ export interface EtcdGateway extends Disposable {
    * been applied, and is not sent again.
    */
   onOneMember: <T>(signal: AbortSignal, work: (member: EtcdMember) => Promise<T>) => Promise<T>;
-}
-
-/** Keys from `key` on, up to `range_end`, which is not among them; only `key` itself without. In base64. */
-export interface EtcdRange {
-  key: string;
-  range_end?: string;
 }
 
 /** Options of `tls.connect`: the authorities to trust, and the certificate to show. */
@@ -170,27 +164,25 @@ function memberAt(url: URL, agents: Agents): (signal: AbortSignal) => EtcdMember
           return 'revoked';
         }),
 
-      async watchDeletes(range, tell, over) {
-        const as = token ?? (await signIn());
-        const options = optionsOf(as, over);
-        const body = JSON.stringify({ create_request: { ...range, filters: ['NOPUT'] } });
+      async deleted(key, revision) {
+        const options = optionsOf(token ?? (await signIn()), signal);
+        const body = JSON.stringify({
+          create_request: { key, start_revision: revision, filters: ['NOPUT'] },
+        });
         await new Promise<void>((resolve, reject) => {
-          signal.addEventListener('abort', () => reject(signal.reason), { once: true });
           begin(new URL('/v3/watch', url.origin), options, body, reject, (response) => {
-            response.on('error', reject);
             let rest = '';
+            response.on('error', reject).on('close', () => reject(new Error(`${url.host} ended a watch`)));
             response.setEncoding('utf8').on('data', (piece: string) => {
               const lines = (rest + piece).split('\n');
               rest = lines.pop() ?? '';
               try {
-                for (const { created, changes } of lines.map((line) => watchAnswer(JSON.parse(line)))) {
-                  if (created) resolve();
-                  if (changes > 0) tell();
-                }
+                if (!lines.some((line) => watchAnswer(JSON.parse(line)) > 0)) return;
+                resolve();
               } catch (error) {
-                response.destroy();
                 reject(error);
               }
+              response.destroy();
             });
           });
         });

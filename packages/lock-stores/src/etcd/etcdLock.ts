@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import type { LockView, LostReason, Refusal } from '@payonce/leases';
 import { checkKey } from '@payonce/leases';
 import { recordFromText } from '../recordText.ts';
-import type { EtcdRange } from './etcdGateway.ts';
 import {
   base64,
   type EtcdAnswer,
@@ -98,15 +97,30 @@ export function refusalOfEntry({ record, lease }: EtcdLock): Refusal {
   return refused('taken', 'another lease has the lock');
 }
 
-/** All keys that begin with `beginning`. */
-export function keysBelow(beginning: string): EtcdRange {
-  return { key: base64(beginning), range_end: endOf(beginning) };
-}
-
 /** Reads the first of the waiters. */
 export function firstInLine(line: string): EtcdOperation {
   return {
-    request_range: { ...keysBelow(line), limit: '1', sort_order: 'ASCEND', sort_target: 'CREATE' },
+    request_range: {
+      key: base64(line),
+      range_end: endOf(line),
+      limit: '1',
+      sort_order: 'ASCEND',
+      sort_target: 'CREATE',
+    },
+  };
+}
+
+/** Reads the last of the waiters whose key was created before this revision. */
+export function lastBefore(line: string, createRevision: string): EtcdOperation {
+  return {
+    request_range: {
+      key: base64(line),
+      range_end: endOf(line),
+      limit: '1',
+      sort_order: 'DESCEND',
+      sort_target: 'CREATE',
+      max_create_revision: String(BigInt(createRevision) - 1n),
+    },
   };
 }
 

@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import type { LockStore, StoreTraits } from '@payonce/leases';
+import type { LinePlace, LockStore, StoreTraits } from '@payonce/leases';
 import { checkOwner, nextFence } from '@payonce/leases';
 import { recordToText } from '../recordText.ts';
-import { waiters } from '../waiters.ts';
+import { aborted } from '../untilAborted.ts';
 import { type EtcdMember, type EtcdTls, etcdDenies, etcdGateway } from './etcdGateway.ts';
 import {
   brokenLeaseValue,
+  type EtcdLockKeys,
   etcdLeaseId,
   firstInLine,
   hasValue,
   isAsSeen,
   isVersion,
   keyExists,
-  keysBelow,
   keysOf,
+  lastBefore,
   lockFrom,
   page,
   refusalOfEntry,
@@ -40,6 +41,16 @@ export const etcdTraits: StoreTraits = {
   keptBy: 'id',
   looks: 'anyone',
 };
+
+/** The place of a waiter. */
+interface Spot {
+  /** The etcd lease that its key ends with. */
+  id: string;
+  /** The revision at which its key was created. */
+  created: string;
+  /** The key whose end it waits for, and the revision from which on: of the one before it, or of the lease. Undefined: nothing. */
+  until: { key: string; revision: string } | undefined;
+}
 
 /** Time that a waiter has to leave the line (ms). Otherwise its place ends by itself. */
 const leaveMs = 2_000;
@@ -68,28 +79,45 @@ export function etcdLockStore(
 ): LockStore {
   const etcd = etcdGateway(typeof endpoints === 'string' ? [endpoints] : endpoints, tls);
 
-  const line = waiters();
-  /** The etcd lease of each place in line, by ticket. */
-  const places = new Map<string, string>();
+  const spots = new Map<string, Spot>();
   /** The etcd leases that this process holds locks with, by lock and lease, so that a release needs no look. */
   const held = new Map<string, string>();
 
-  /** Takes a place in line, or keeps the one that the ticket has. */
-  async function queue(member: EtcdMember, ticket: string, below: string, keptMs: number): Promise<void> {
-    const known = places.get(ticket);
-    if (known !== undefined && (await member.keepAlive(known)).kept) return;
-    const id = etcdLeaseId({ lease: below }, `${ticket}/${randomUUID()}`, keptMs);
-    await member.grant(id, Math.max(etcdTraits.lease.minMs / 1000, Math.ceil(keptMs / 1000)));
-    places.set(ticket, id);
-    line.place(ticket, true);
-    await member.txn({ success: [{ request_put: { key: base64(below + ticket), value: '', lease: id } }] });
+  /** Takes a place in line, or keeps the one that the ticket has, and finds out what it has to wait for. */
+  async function queue(
+    member: EtcdMember,
+    { lease, line, get }: EtcdLockKeys,
+    { ticket, keptMs }: LinePlace,
+  ): Promise<void> {
+    const own = base64(line + ticket);
+    const known = spots.get(ticket);
+    const kept = known !== undefined && (await member.keepAlive(known.id)).kept;
+    const spot = kept ? known : await join();
+    spots.set(ticket, spot);
+    const answer = await member.txn({ success: [...get, lastBefore(line, spot.created)] });
+    const before = answer.ranges[2]?.entries[0];
+    const isFree = before === undefined && lockFrom(answer).lease === undefined;
+    const next = String(BigInt(answer.revision) + 1n);
+    spot.until = isFree
+      ? undefined
+      : { key: before === undefined ? lease : base64(before.key), revision: next };
+
+    async function join(): Promise<Spot> {
+      const id = etcdLeaseId({ lease: own }, randomUUID(), keptMs);
+      await member.grant(id, Math.max(etcdTraits.lease.minMs / 1000, Math.ceil(keptMs / 1000)));
+      const put = { request_put: { key: own, value: '', lease: id } };
+      const { ranges } = await member.txn({ success: [put, { request_range: { key: own } }] });
+      const created = ranges[0]?.entries[0]?.createRevision;
+      if (created === undefined) throw new Error('etcd has not kept a place in line');
+      return { id, created, until: undefined };
+    }
   }
 
-  async function leave(ticket: string, signal: AbortSignal): Promise<void> {
-    const id = places.get(ticket);
-    places.delete(ticket);
-    line.place(ticket, false);
-    if (id !== undefined) await etcd.onOneMember(signal, (member) => member.revoke(id));
+  async function leave(ticket: string): Promise<void> {
+    const spot = spots.get(ticket);
+    spots.delete(ticket);
+    if (spot === undefined) return;
+    await etcd.onOneMember(AbortSignal.timeout(leaveMs), (member) => member.revoke(spot.id)).catch(() => {});
   }
 
   return {
@@ -157,7 +185,7 @@ export function etcdLockStore(
         const free = seen.lease === undefined || seen.lease.value === brokenLeaseValue;
         const passed = first !== undefined && first !== keys.line + place?.ticket;
         if (!ours && (!free || passed)) {
-          if (place !== undefined) await queue(member, place.ticket, keys.line, place.keptMs);
+          if (place !== undefined) await queue(member, keys, place);
           return 'held';
         }
         const granted = await member.grant(id, leaseMs / 1000);
@@ -183,31 +211,24 @@ export function etcdLockStore(
           throw new Error('etcd did not confirm that the lease was restarted');
         if (held.size >= mostHeld) held.clear();
         held.set(`${leaseId} ${key}`, id);
-        if (place !== undefined) void leave(place.ticket, AbortSignal.timeout(leaveMs)).catch(() => {});
+        // Nobody waits for it: the place itself is gone already.
+        if (place !== undefined) void leave(place.ticket);
         return record?.fence ?? 0;
       });
     },
 
-    async wait(key, signal) {
-      const keys = keysOf(prefix, key);
-      const over = new AbortController();
-      const waiter = line.add(leave);
-      const tell = () => line.call(waiter.ticket);
-      try {
-        await etcd.onOneMember(signal, async (member) => {
-          await member.watchDeletes({ key: keys.lease }, tell, over.signal);
-          await member.watchDeletes(keysBelow(keys.line), tell, over.signal);
-        });
-      } catch (error) {
-        over.abort();
-        throw error;
-      }
+    async wait() {
+      const ticket = randomUUID();
       return {
-        ...waiter,
-        async [Symbol.asyncDispose]() {
-          over.abort();
-          await waiter[Symbol.asyncDispose]();
+        ticket,
+        async called(signal) {
+          const until = spots.get(ticket)?.until;
+          if (until === undefined) return;
+          const watch = (member: EtcdMember) =>
+            member.deleted(until.key, until.revision).catch(() => aborted(signal));
+          await etcd.onOneMember(signal, watch);
         },
+        [Symbol.asyncDispose]: () => leave(ticket),
       };
     },
 

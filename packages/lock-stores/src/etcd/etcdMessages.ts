@@ -12,8 +12,9 @@ export type EtcdOperation =
         key: string;
         range_end?: string;
         limit?: string;
-        sort_order?: 'ASCEND';
+        sort_order?: 'ASCEND' | 'DESCEND';
         sort_target?: 'CREATE';
+        max_create_revision?: string;
       };
     }
   | { request_delete_range: { key: string } }
@@ -32,6 +33,8 @@ export interface EtcdEntry {
   value: string;
   /** Revision of the store at the last write of this key. */
   modRevision: string;
+  /** Revision of the store at its creation. */
+  createRevision: string;
   /** Id of the lease that the key is attached to; '0' without one. */
   lease: string;
 }
@@ -39,24 +42,33 @@ export interface EtcdEntry {
 export interface EtcdAnswer {
   /** Number of the election whose leader the member followed when it answered. */
   term: string;
+  /** Revision of the store. */
+  revision: string;
   succeeded: boolean;
   /** Results of the ranges of the branch that ran, in their order. */
   ranges: { entries: EtcdEntry[]; more: boolean }[];
 }
 
 /** 64-bit numbers travel as text. Whatever is zero, false or empty is left out. */
-const header = fieldsOf({ raft_term: longNumber });
+const header = fieldsOf({ raft_term: longNumber, revision: orElse(longNumber, '0') });
 
 const keyValue = fieldsOf({
   key: aText,
   value: orElse(aText, ''),
   mod_revision: longNumber,
+  create_revision: longNumber,
   lease: orElse(longNumber, '0'),
 });
 
 const entry: Shape<EtcdEntry> = (given, at) => {
-  const { key, value, mod_revision, lease } = keyValue(given, at);
-  return { key: fromBase64(key), value: fromBase64(value), modRevision: mod_revision, lease };
+  const { key, value, mod_revision, create_revision, lease } = keyValue(given, at);
+  return {
+    key: fromBase64(key),
+    value: fromBase64(value),
+    modRevision: mod_revision,
+    createRevision: create_revision,
+    lease,
+  };
 };
 
 const range = fieldsOf({ kvs: orElse(listOf(entry), []), more: orElse(aBoolean, false) });
@@ -72,7 +84,7 @@ export const txnAnswer: Shape<EtcdAnswer> = (given) => {
   const ranges = responses.flatMap(({ response_range: found }) =>
     found === undefined ? [] : { entries: found.kvs, more: found.more },
   );
-  return { term: header.raft_term, succeeded, ranges };
+  return { term: header.raft_term, revision: header.revision, succeeded, ranges };
 };
 
 /** Answers with the seconds that were granted. */
@@ -88,7 +100,6 @@ export const keepAliveAnswer: Shape<{ term: string; kept: boolean }> = (given) =
 
 const watchResult = fieldsOf({
   result: fieldsOf({
-    created: orElse(aBoolean, false),
     events: orElse(
       listOf((event) => event),
       [],
@@ -96,11 +107,8 @@ const watchResult = fieldsOf({
   }),
 });
 
-/** One message of a watch: it has begun, or so many keys have changed. */
-export const watchAnswer: Shape<{ created: boolean; changes: number }> = (given) => {
-  const { created, events } = watchResult(given).result;
-  return { created, changes: events.length };
-};
+/** Answers with the number of changes that a message of a watch tells of. */
+export const watchAnswer: Shape<number> = (given) => watchResult(given).result.events.length;
 
 export const authAnswer = fieldsOf({ token: aText });
 export const refusalAnswer = fieldsOf({ code: aNumber, message: aText });

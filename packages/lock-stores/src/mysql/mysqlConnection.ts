@@ -115,7 +115,7 @@ export async function connectMysql(
   async function open(): Promise<SqlConnection> {
     const secret = typeof password === 'function' ? await password() : password;
     signal.throwIfAborted();
-    const options: ConnectionOptions = others as ConnectionOptions;
+    const options: ConnectionOptions = others;
     const opened = createConnection({ ...options, ...(secret === undefined ? {} : { password: secret }) });
     connection = opened;
     // Without a listener, a lost connection crashes the process.

@@ -52,13 +52,14 @@ function hasMethod(client: object, name: string): boolean {
 export function givenRedis(client: RedisClientGiven): RedisConnection {
   const further = client as Further;
   let checked: Promise<unknown> | undefined;
+  let isReady = false;
   let listening: Promise<void> | undefined;
   let listener: RedisListener | undefined;
 
   async function nodes(): Promise<RedisNode[]> {
     if (further.masters !== undefined && further.nodeClient !== undefined) {
       const { nodeClient } = further;
-      return Promise.all(further.masters.map((node) => nodeClient.call(client, node)));
+      return Promise.all(further.masters.map(async (node) => nodeClient.call(client, node)));
     }
     return further.nodes?.call(client, 'master') ?? [further as RedisNode];
   }
@@ -74,6 +75,7 @@ export function givenRedis(client: RedisClientGiven): RedisConnection {
       throw error;
     });
     await untilAborted(signal, () => checked ?? Promise.resolve());
+    isReady = true;
   }
 
   async function listen(channel: string, tell: (message: string) => void): Promise<void> {
@@ -94,7 +96,7 @@ export function givenRedis(client: RedisClientGiven): RedisConnection {
   return {
     async run({ signal }, script, keysOf, ...args) {
       const { record, lease } = keysOf();
-      if (checked === undefined || listening === undefined) await ready(signal);
+      if (!isReady) await ready(signal);
       return untilAborted(signal, () =>
         runScript(script, (command, name) =>
           isIoRedis(client)

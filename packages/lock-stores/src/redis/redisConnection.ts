@@ -177,9 +177,11 @@ export function redisConnection(
 
     listen: (signal, channel, tell) =>
       exchange({ signal }, (link) => {
-        const listening = link.listening ?? link.clients.listen(channel, tell);
-        link.listening = listening;
-        return listening;
+        link.listening ??= link.clients.listen(channel, tell).catch((error: unknown) => {
+          link.listening = undefined;
+          throw error;
+        });
+        return link.listening;
       }),
 
     async *names(signal, pattern) {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { aNumber, aText, oneOf, orNull, type Shape } from '../answers.ts';
+import { aNumber, aText, anyOf, orNull, type Shape } from '../answers.ts';
 
 /** The keys of a lock: a hash that never expires, and a string that expires with the lease. Their hash tag is the same. */
 export interface LockKeys {
@@ -111,7 +111,7 @@ redis.call('SET', lease, ARGV[1], 'PX', ARGV[2])
 redis.call('HDEL', record, 'broken')
 return 'acquired'
 `,
-    oneOf('acquired', 'held', 'absent'),
+    anyOf('acquired', 'held', 'absent'),
     is('acquired'),
   ),
 
@@ -157,7 +157,7 @@ writePlaces(others)
 if not redis.call('GET', lease) then callFirst(ARGV[2]) end
 return 'left'
 `,
-    oneOf('left'),
+    anyOf('left'),
   ),
 
   /** Argument: expected version. Deletes the lock unless it is held or waited for. */
@@ -169,7 +169,7 @@ if (redis.call('HGET', record, 'version') or '') ~= ARGV[1] then return 'changed
 redis.call('DEL', record)
 return 'forgotten'
 `,
-    oneOf('forgotten', 'held', 'changed'),
+    anyOf('forgotten', 'held', 'changed'),
   ),
 
   /** Arguments: lease id, expected version, record, new version. */
@@ -183,7 +183,7 @@ if version ~= ARGV[2] then return 'changed' end
 redis.call('HSET', record, 'record', ARGV[3], 'version', ARGV[4])
 return 'raised'
 `,
-    oneOf('raised', 'changed', 'taken', 'ended'),
+    anyOf('raised', 'changed', 'taken', 'ended'),
     is('raised'),
   ),
 
@@ -199,7 +199,7 @@ if redis.call('EXISTS', record) == 0 then return 'deleted' end
 if holder then return 'taken' end
 return redis.call('HGET', record, 'broken') == ARGV[1] and 'broken' or 'ended'
 `,
-    oneOf('renewed', 'deleted', 'taken', 'broken', 'ended'),
+    anyOf('renewed', 'deleted', 'taken', 'broken', 'ended'),
     is('renewed'),
   ),
 
@@ -211,7 +211,7 @@ redis.call('DEL', lease)
 callFirst(ARGV[2])
 return 'released'
 `,
-    oneOf('released', 'gone'),
+    anyOf('released', 'gone'),
   ),
 
   /** Arguments: expected version, prefix of channels. */
@@ -225,7 +225,7 @@ redis.call('DEL', lease)
 callFirst(ARGV[2])
 return 'broken'
 `,
-    oneOf('broken', 'notHeld', 'changed'),
+    anyOf('broken', 'notHeld', 'changed'),
     is('broken'),
   ),
 };

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LockStore, Refusal, StoreTraits } from '@payonce/leases';
 import { recordToText } from '../recordText.ts';
+import { aborted } from '../untilAborted.ts';
 import { leaseSessions } from './leaseSessions.ts';
 import { brokenLeaseData, isOurs, nodesOf, versionOfNode, viewOfNode } from './lockNodes.ts';
 import { createLock, listLocks, readLock, refusalOfLease } from './lockRequests.ts';
@@ -195,13 +196,6 @@ export function zooKeeperLockStore(
 
 /** Time limit of the request that begins to watch (ms). */
 const watchWithinMs = 5_000;
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}
 
 /** The name of a lease among those of this process. */
 const nameOf = (key: string, leaseId: string) => `${leaseId} ${key}`;

@@ -1,6 +1,6 @@
 import type { BrokerClock } from '../clock.ts';
 import type { EntityConfig } from '../config.ts';
-import { type MessageView, viewOf } from '../filters/messageView.ts';
+import { filterView, type MessageView } from '../filters/messageView.ts';
 import { compileRule } from '../filters/rule.ts';
 import type { Journal } from './journal.ts';
 import type { Message } from './message.ts';
@@ -154,7 +154,7 @@ export class Broker {
     const left = message.expiresAt === Infinity ? message.timeToLive : message.expiresAt - now;
     const passedOn = { ...message, timeToLive: left };
     if (from.kind === 'topic') {
-      const view = viewOf(message);
+      const view = filterView(message);
       for (const { queue, takes } of this.subscriptionsOf(from.name))
         if (takes(view)) enqueueAt(queue, passedOn, now);
       return true;

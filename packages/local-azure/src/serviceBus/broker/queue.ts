@@ -60,10 +60,9 @@ export class Queue {
         forward: (message) => this.forward(message),
       },
     });
-    const { lockMs } = rules;
     this.sessionLocks = new SessionLocks({
       queue: name,
-      lockMs,
+      rules,
       journal,
       sessions: this.#sessions,
       moves: this.#moves,

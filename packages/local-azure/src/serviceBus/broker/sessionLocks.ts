@@ -1,5 +1,6 @@
 import type { Journal } from './journal.ts';
 import type { Moves } from './moves.ts';
+import type { QueueRules } from './rules.ts';
 import type { Sessions } from './sessions.ts';
 
 export type SessionAcceptance =
@@ -11,7 +12,8 @@ export type SessionAcceptance =
 
 interface SessionLocksOptions {
   queue: string;
-  lockMs: number;
+  /** They can change. */
+  rules: Pick<QueueRules, 'lockMs'>;
   journal: Journal;
   sessions: Sessions;
   moves: Moves;
@@ -20,14 +22,14 @@ interface SessionLocksOptions {
 /** The sessions of a queue as receivers use them: who holds which, and their states. */
 export class SessionLocks {
   readonly #queue: string;
-  readonly #lockMs: number;
+  readonly #rules: Pick<QueueRules, 'lockMs'>;
   readonly #journal: Journal;
   readonly #sessions: Sessions;
   readonly #moves: Moves;
 
-  constructor({ queue, lockMs, journal, sessions, moves }: SessionLocksOptions) {
+  constructor({ queue, rules, journal, sessions, moves }: SessionLocksOptions) {
     this.#queue = queue;
-    this.#lockMs = lockMs;
+    this.#rules = rules;
     this.#journal = journal;
     this.#sessions = sessions;
     this.#moves = moves;
@@ -43,7 +45,7 @@ export class SessionLocks {
     if (session === undefined) return { outcome: 'noneFree' };
     if (session.holder !== undefined) return { outcome: 'taken' };
     session.holder = holder;
-    this.#moves.due.set(session, now + this.#lockMs);
+    this.#moves.due.set(session, now + this.#rules.lockMs);
     return { outcome: 'accepted', sessionId: session.id, until: session.dueAt };
   }
 
@@ -52,7 +54,7 @@ export class SessionLocks {
     this.#moves.advance(now);
     const session = this.#sessions.get(sessionId);
     if (session?.holder === undefined) return undefined;
-    this.#moves.due.set(session, now + this.#lockMs);
+    this.#moves.due.set(session, now + this.#rules.lockMs);
     return session.dueAt;
   }
 

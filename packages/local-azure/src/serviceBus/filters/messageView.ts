@@ -36,7 +36,7 @@ export interface MessageView {
 }
 
 /** Decodes a message once, and only if a filter looks at it. */
-export function viewOf({ bare }: Pick<IncomingMessage, 'bare'>): MessageView {
+export function filterView({ bare }: Pick<IncomingMessage, 'bare'>): MessageView {
   let decoded: Record<string, unknown> | undefined;
   let named: Map<string, unknown> | undefined;
   const message = () => (decoded ??= decodeMessage(bare) as Record<string, unknown>);
