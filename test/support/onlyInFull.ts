@@ -4,7 +4,7 @@
  */
 export const onlyInFull: string[] = [
   'test/{bulk,fuzz,library,releases,shutdown}/**/*.test.ts',
-  'test/browser/{actions,pages,typing}.test.ts',
+  'test/browser/{actions,demo,pages,typing}.test.ts',
   'test/e2e/{events,locks,money,ops,stalledRun,tracing}.test.ts',
   'test/{package,scripts/keepRelease,scripts/afterRestore}.test.ts',
   'test/scripts/deployment/{target,verifyDeployment}.test.ts',
