@@ -14,6 +14,7 @@ import { trafficArguments } from './stripe/trafficArguments.ts';
 const usage = `npm start -- [options]
   --instances N         hosts that race for the work (default 3)
   --no-timer-singleton  every host fires its timers, as if the platform's own lock had failed
+  --demo                instead of all that: a page on which to break things (docs/demo.md)
   --once                exit after the first run, with code 0 only if every figure adds up
   --rate N              payment calls per second to each endpoint other than search; more get 429
   --search-rate N       payment searches per second; more get 429
@@ -32,6 +33,7 @@ const { values } = parseArgs({
   options: {
     instances: { type: 'string', default: '3' },
     'no-timer-singleton': { type: 'boolean', default: false },
+    demo: { type: 'boolean', default: false },
     once: { type: 'boolean', default: false },
     rate: { type: 'string' },
     'search-rate': { type: 'string' },
@@ -47,6 +49,7 @@ if (values.help) {
   process.exit(0);
 }
 const { folder } = values;
+if (values.demo) await (await import('./demo/main.ts')).runDemo(folder);
 const instances = wholeNumberArgument('--instances', values.instances, { min: 1, max: 20 });
 const { rate, searchRate, accountRate, latencyMs } = trafficArguments(values);
 const trafficOptions = Object.entries({

@@ -2,22 +2,28 @@
 import { globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'vite';
+import { build, type InlineConfig } from 'vite';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const builtFolder = join(root, 'dist', 'ui');
+/** Beside dist/, which is deployed. */
+const demoFolder = join(root, '.local', 'demo-page');
 
 /**
  * Builds the dashboard into a folder. What is there already is replaced only once the new one is complete. Returns the files
  * that are in it.
  */
-export async function buildDashboard(folder: string = builtFolder): Promise<string[]> {
+export async function buildDashboard(
+  folder: string = builtFolder,
+  page: InlineConfig = {},
+): Promise<string[]> {
   mkdirSync(dirname(folder), { recursive: true });
   const beside = mkdtempSync(`${folder}-`);
   try {
     const fresh = join(beside, 'new');
     const built = await build({
       configFile: join(root, 'ui', 'vite.config.ts'),
+      ...page,
       build: { outDir: fresh, emptyOutDir: true },
     });
     // Another process may do the same at this moment: whichever comes last, the folder holds a whole dashboard.
@@ -47,6 +53,16 @@ export async function ensureDashboard(): Promise<void> {
   const sources = globSync(['ui/**/*', 'src/**/*.ts', 'package-lock.json'], { cwd: root });
   const changed = Math.max(...sources.map((file) => statSync(join(root, file)).mtimeMs));
   if (changed >= built) await buildDashboard();
+}
+
+/** Builds the page of the demo (local/demo). Returns its folder. */
+export async function buildDemoPage(): Promise<string> {
+  await buildDashboard(demoFolder, {
+    root: join(root, 'ui', 'demo'),
+    publicDir: join(root, 'ui', 'public'),
+    base: '/',
+  });
+  return demoFolder;
 }
 
 if (import.meta.main) await buildDashboard();

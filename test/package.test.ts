@@ -73,6 +73,18 @@ const sbomSchema = z.object({
   ),
 });
 
+test('has none of the switches of the demo, which take guards away', () => {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.(js|map|html)$/.test(name),
+  );
+  const code = names.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
+  expect(code).toContain('claimBatch');
+  expect(code).not.toMatch(
+    /withLeaseSwitch|withClaimSwitch|withoutConditions|DEMO_SWITCHES|Break it yourself/,
+  );
+  expect(code).not.toMatch(/\.\.\/(local|test|ui\/demo)\//);
+});
+
 test('is the same bundle in another folder', async () => {
   const other = join(out, 'some', 'other', 'dist');
   await bundleApp(other);

@@ -110,6 +110,22 @@ test('packages of Azure appear in implementations, triggers and the composition 
   expect(elsewhere).toEqual([]);
 });
 
+test('what is deployed imports nothing of local/ or of tests, where guards can be switched off', () => {
+  const deployed = globSync(
+    ['src/**/*.ts', 'packages/{leases,lock-stores,jobs}/src/**/*.ts', 'ui/src/**/*.ts*'],
+    {
+      cwd: root,
+    },
+  ).map((file) => ({ file: file.replaceAll('\\', '/'), text: readFileSync(join(root, file), 'utf8') }));
+  expect(deployed.length).toBeGreaterThan(300);
+  const outside = deployed.flatMap((one) =>
+    importsOf(one)
+      .filter((name) => /^(local|test|ui\/demo)\//.test(name))
+      .map((name) => `${one.file} → ${name}`),
+  );
+  expect(outside).toEqual([]);
+});
+
 test('packages know nothing of invoices and payments', () => {
   const knowing = files
     .filter(({ file }) => homeOf(file) !== 'src')

@@ -56,7 +56,8 @@ export function withBatch(container: Container, around: (send: SendBatch) => Sen
   return Object.create(container, { items: { value: items } }) as Container;
 }
 
-function withoutConditions(operation: OperationInput): OperationInput {
+/** The operation as it is, if it is no patch. */
+export function withoutConditions(operation: OperationInput): OperationInput {
   if (operation.operationType !== 'Patch') return operation;
   const { id, operationType, resourceBody } = operation;
   const operations = Array.isArray(resourceBody) ? resourceBody : resourceBody.operations;

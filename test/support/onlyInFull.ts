@@ -5,7 +5,7 @@
 export const onlyInFull: string[] = [
   'test/{fuzz,library,releases}/**/*.test.ts',
   'test/fleet/campaign.test.ts',
-  'test/browser/{actions,finding,imports,pages,records,typing}.test.ts',
+  'test/browser/{actions,demo,finding,imports,pages,records,typing}.test.ts',
   'test/e2e/{events,locks,money,ops,stalledRun,tracing}.test.ts',
   'test/{package,scripts/keepRelease,scripts/afterRestore}.test.ts',
   'test/scripts/deployment/{target,verifyDeployment}.test.ts',

@@ -1,0 +1,315 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { amountText } from '../../ui/src/format/amountText.ts';
+import type { DemoCharge, DemoEvent, DemoState, HostState } from './demoState.ts';
+import * as texts from './faults.ts';
+import type { FaultId, HostFault } from './faults.ts';
+import { createObserver, type ObservedInvoice, type Seen } from './observe.ts';
+import type { Step } from './step.ts';
+import { type Guard, guards, writeSwitches } from './switchFile.ts';
+import { hostPorts, startWorld } from './world.ts';
+
+const everyMs = 1_000;
+const freezeMs = 60_000;
+const clockBackMs = -2 * 3_600_000;
+/** Invoices after which the stream ends: the ledger is read as a whole twice a second. */
+const mostInvoices = 20_000;
+
+/** Something that a person does to the demo. */
+export const demoAction = z.discriminatedUnion('do', [
+  z.strictObject({ do: z.literal('rate'), perSecond: z.int().min(0).max(50) }),
+  z.strictObject({ do: z.literal('fault'), id: z.enum(texts.faultIds), on: z.boolean() }),
+  z.strictObject({ do: z.literal('host'), host: z.int().min(0).max(2), what: z.enum(texts.hostFaultIds) }),
+  z.strictObject({ do: z.literal('guards'), ids: z.array(z.enum(guards)), on: z.boolean() }),
+  z.strictObject({ do: z.literal('all'), seed: z.int().min(0) }),
+  /** Makes the world anew, with every switch back. */
+  z.strictObject({ do: z.literal('reset') }),
+]);
+type Action = z.infer<typeof demoAction>;
+
+export interface Demo extends AsyncDisposable {
+  state(): DemoState;
+  /** What happened to an invoice, in order; undefined if there is none. */
+  story(id: string): Promise<DemoEvent[] | undefined>;
+  /** Resolves once it is done; what it starts goes on. */
+  act(action: Action): Promise<void>;
+}
+
+export async function startDemo(folder: string): Promise<Demo> {
+  const ports = await hostPorts();
+  let round = await startRound(folder, ports);
+  let resetting: Promise<void> | undefined;
+  const reset = async () => {
+    await round[Symbol.asyncDispose]();
+    round = await startRound(folder, ports);
+  };
+  return {
+    state: () => ({ ...round.state(), ready: resetting === undefined }),
+    story: (id) => round.story(id),
+    async act(action) {
+      if (action.do !== 'reset' && resetting === undefined) return round.act(action);
+      resetting ??= reset().finally(() => (resetting = undefined));
+      return resetting;
+    },
+    async [Symbol.asyncDispose]() {
+      await resetting?.catch(() => {});
+      await round[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The demo from one reset to the next. */
+async function startRound(folder: string, ports: readonly number[]) {
+  const events: DemoEvent[] = [];
+  /** By invoice. */
+  const steps = new Map<string, DemoEvent[]>();
+  const inHost = new Map<string, { calls: number; latest: string }>();
+  const ids: string[] = [];
+  const on = new Set<FaultId>();
+  const off = new Set<Guard>();
+  const clocksBack = new Set<string>();
+  const ended = new AbortController();
+  let perSecond = 5;
+  let running: { seed: number; until: number } | undefined;
+  let seen: Seen = {
+    due: 0,
+    paid: 0,
+    ledger: [],
+    queue: { active: 0, locked: 0, scheduled: 0 },
+    leases: new Map(),
+  };
+  let invoices: ObservedInvoice[] = [];
+
+  await using starting = new AsyncDisposableStack();
+  const world = starting.use(await startWorld({ folder, ports, onStep, onState }));
+  const { hosts } = world;
+  const observer = starting.use(createObserver(world.settings));
+  const loops = [
+    every(everyMs, importSome),
+    every(everyMs, () => observer.arm([...on].flatMap((id) => texts.faultOf(id).arm ?? []))),
+    every(everyMs / 2, look),
+    every(
+      everyMs / 4,
+      async () => [...on].some((id) => texts.faultOf(id).breakLeases) && observer.breakLeases(),
+    ),
+  ];
+  const parts = starting.move();
+
+  function onStep(host: string, step: Step): void {
+    const taken = inHost.get(host) ?? { calls: 0, latest: '' };
+    inHost.set(host, taken);
+    if (step.kind === 'call') taken.calls++;
+    if (step.kind === 'answer') taken.calls = Math.max(0, taken.calls - 1);
+    const event = { at: new Date().toISOString(), what: stepText(step), by: host };
+    const about = step.kind === 'message' ? step.invoices : [step.invoice];
+    for (const id of about) steps.set(id, [...(steps.get(id) ?? []), event]);
+    taken.latest = `${about.join(', ')}: ${event.what}`;
+  }
+
+  function onState(host: string, state: HostState): void {
+    if (state === 'gone') inHost.delete(host);
+    note(`is ${state}`, host);
+  }
+
+  function note(what: string, by?: string): void {
+    events.push({ at: new Date().toISOString(), what, ...(by === undefined ? {} : { by }) });
+  }
+
+  function wait(ms: number): Promise<void> {
+    return delay(Math.max(0, ms), undefined, { signal: ended.signal });
+  }
+
+  /** Repeats it until the round ends. What fails is done the next time: hosts are killed under it. */
+  async function every(ms: number, work: () => Promise<unknown>): Promise<void> {
+    while (!ended.signal.aborted) await Promise.allSettled([work(), wait(ms)]);
+  }
+
+  /** Imports what a second brings, through hosts that are up, until one has taken it. */
+  async function importSome(): Promise<void> {
+    if (ids.length >= mostInvoices) return;
+    const rows = Array.from({ length: perSecond }, (_, index) => newInvoice(ids.length + index + 1));
+    for (let asked = 0, taken = rows.length === 0; !taken; asked++) {
+      const up = hosts.filter((host) => host.state() === 'up');
+      const answer = fetch(`${up[asked % Math.max(1, up.length)]?.address}/api/ops/invoices`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(rows),
+        signal: AbortSignal.any([ended.signal, AbortSignal.timeout(5_000)]),
+      });
+      taken = await answer.then(({ ok }) => ok).catch(() => false);
+      if (!taken) await wait(500);
+    }
+    ids.push(...rows.map(({ id }) => id));
+  }
+
+  async function look(): Promise<void> {
+    [seen, invoices] = await Promise.all([observer.look(), observer.invoices(ids.slice(-24))]);
+  }
+
+  function setFault(id: FaultId, isOn: boolean): void {
+    if (on.has(id) === isOn) return;
+    if (isOn) on.add(id);
+    else on.delete(id);
+    const { title, cut } = texts.faultOf(id);
+    note(`${title}: ${isOn ? 'begins' : 'ends'}`);
+    if (cut !== undefined) world.cut(cut, isOn);
+  }
+
+  function breakHost(index: number, what: HostFault, forMs = freezeMs): void {
+    const host = hosts[index];
+    if (host === undefined) return;
+    note(texts.hostFaults[what].title, host.name);
+    switch (what) {
+      case 'kill':
+        return host.kill();
+      case 'stop':
+        return host.terminate();
+      case 'freeze':
+        return host.freeze(forMs);
+      case 'clock':
+        if (!clocksBack.delete(host.name)) clocksBack.add(host.name);
+        return saveSwitches();
+    }
+  }
+
+  function saveSwitches(): void {
+    const clocks = Object.fromEntries([...clocksBack].map((name) => [name, clockBackMs]));
+    writeSwitches(world.switchFile, { off: [...off], clocks });
+  }
+
+  async function inflictAll(seed: number): Promise<void> {
+    const from = performance.now();
+    const until = (at: number) => wait(at - (performance.now() - from));
+    for (const mishap of texts.allOfIt(seed, hosts.length)) {
+      await until(mishap.at);
+      if (mishap.kind === 'host') breakHost(mishap.host, mishap.what, mishap.forMs);
+      else {
+        setFault(mishap.fault, true);
+        void wait(mishap.forMs).then(
+          () => setFault(mishap.fault, false),
+          () => {},
+        );
+      }
+    }
+    await until(texts.allOfItMs);
+    for (const id of texts.faultIds) setFault(id, false);
+    clocksBack.clear();
+    saveSwitches();
+  }
+
+  async function startAllOfIt(seed: number): Promise<void> {
+    running = { seed, until: performance.now() + texts.allOfItMs };
+    note(`All of it, seed ${seed}: begins`);
+    await inflictAll(seed).catch(() => {});
+    note(`All of it, seed ${seed}: ends`);
+    running = undefined;
+  }
+
+  const chargesByInvoice = () => Map.groupBy<string, DemoCharge>(seen.ledger, ({ invoice }) => invoice);
+
+  return {
+    async act(action: Exclude<Action, { do: 'reset' }>): Promise<void> {
+      switch (action.do) {
+        case 'rate':
+          perSecond = action.perSecond;
+          return;
+        case 'fault':
+          return setFault(action.id, action.on);
+        case 'host':
+          return breakHost(action.host, action.what);
+        case 'guards':
+          for (const id of action.ids) {
+            if (action.on) off.delete(id);
+            else off.add(id);
+            note(`${texts.guardTexts[id].title}: ${action.on ? 'on' : 'off'}`);
+          }
+          return saveSwitches();
+        case 'all':
+          if (running === undefined) void startAllOfIt(action.seed);
+      }
+    },
+    async story(id: string): Promise<DemoEvent[] | undefined> {
+      const [found] = ids.includes(id) ? await observer.invoices([id]) : [];
+      if (found === undefined) return undefined;
+      const charged = (chargesByInvoice().get(id) ?? []).map(({ at, key }) => ({
+        at,
+        what: `charged under the key ${key}`,
+        by: 'the ledger',
+      }));
+      const own = inOrder([...found.timeline, ...(steps.get(id) ?? []), ...charged]);
+      const [first, last] = [own[0]?.at ?? '', own.at(-1)?.at ?? ''];
+      const all = inOrder([...own, ...events.filter(({ at }) => at >= first && at <= last)]);
+      return all.map(({ at, what, by = '' }) => ({ at, what, by }));
+    },
+    state(): DemoState {
+      const charges = chargesByInvoice();
+      const twice = [...charges].filter(([, own]) => own.length > 1);
+      const { due, paid, queue, ledger, leases } = seen;
+      return {
+        ready: true,
+        perSecond,
+        figures: { due, paid, charged: charges.size, twice: twice.length },
+        queue,
+        hosts: hosts.map(({ name, address, state }) => ({
+          name,
+          address,
+          state: state(),
+          clockBack: clocksBack.has(name),
+          leases: leases.get(name) ?? 0,
+          calls: inHost.get(name)?.calls ?? 0,
+          latest: inHost.get(name)?.latest ?? '',
+        })),
+        faults: texts.faultIds.map((id) => ({ ...texts.faultOf(id), id, on: on.has(id) })),
+        hostFaults: texts.hostFaultIds.map((id) => ({ ...texts.hostFaults[id], id })),
+        guards: guards.map((id) => ({ ...texts.guardTexts[id], id, on: !off.has(id) })),
+        allOfIt: running && {
+          seed: running.seed,
+          secondsLeft: Math.ceil(Math.max(0, running.until - performance.now()) / 1000),
+        },
+        invoices: invoices
+          .toSorted((one, other) => other.id.localeCompare(one.id))
+          .map(({ id, status, amountMinor, currency }) => ({
+            id,
+            status,
+            amount: `${amountText(amountMinor, currency)} ${currency}`,
+            charges: charges.get(id)?.length ?? 0,
+          })),
+        twice: twice.slice(-1).map(([invoice, own]) => ({ invoice, charges: own })),
+        ledger: ledger.slice(-10).toReversed(),
+        events: events.slice(-10).toReversed(),
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await Promise.all(loops);
+      await parts.disposeAsync();
+    },
+  };
+}
+
+function inOrder(events: readonly DemoEvent[]): DemoEvent[] {
+  return events.toSorted((one, other) => one.at.localeCompare(other.at));
+}
+
+function newInvoice(number: number) {
+  return {
+    id: `INV-${String(number).padStart(6, '0')}`,
+    // A look-up lists the payments of a customer, but not of one with thousands.
+    customerId: `cus_Demo${number % 100}`,
+    amountMinor: 1_000 + ((number * 7_919) % 90_000),
+    currency: 'EUR',
+    dueAt: '2026-01-01T00:00:00Z',
+    paymentMethod: 'pm_card_visa',
+  };
+}
+
+function stepText(step: Step): string {
+  switch (step.kind) {
+    case 'message':
+      return step.delivery === 1 ? 'message' : `message, delivery ${step.delivery}`;
+    case 'call':
+      return `call, key ${step.key}`;
+    case 'answer':
+      return `answer: ${step.outcome}`;
+  }
+}

@@ -1,0 +1,131 @@
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Child, startChild } from '../start/child.ts';
+import type { HostState } from './demoState.ts';
+import { readStep, type Step } from './step.ts';
+
+/** A host that can be broken, and that comes back by itself as a platform would bring it back. */
+export interface DemoHost {
+  name: string;
+  address: string;
+  state: () => HostState;
+  kill(): void;
+  /** As Azure stops an instance: ten seconds go by before the app hears of it. */
+  terminate(): void;
+  freeze(ms: number): void;
+  /** Ends it for good. */
+  end(): Promise<void>;
+}
+
+export interface DemoHostOptions {
+  name: string;
+  port: number;
+  envFile: string;
+  env: Record<string, string>;
+  logFile: string;
+  onStep: (step: Step) => void;
+  onState: (state: HostState) => void;
+}
+
+/** Time until a host that has gone is started again (ms). */
+const backAfterMs = 2_000;
+
+const preload = new URL('./preload.ts', import.meta.url).href;
+const program = fileURLToPath(
+  new URL('../../packages/local-azure/src/functionsHost/main.ts', import.meta.url),
+);
+
+/** Starts a host; resolves once it is up for the first time. */
+export async function startDemoHost(options: DemoHostOptions): Promise<DemoHost> {
+  const { name, port, onStep, onState } = options;
+  const firstUp = Promise.withResolvers<void>();
+  let state: HostState = 'starting';
+  let child: Child | undefined;
+  let ending = false;
+  let thawing: NodeJS.Timeout | undefined;
+  const become = (next: HostState) => {
+    state = next;
+    onState(next);
+  };
+
+  async function live(): Promise<void> {
+    while (!ending) {
+      try {
+        become('starting');
+        child = await launch();
+        become('up');
+        firstUp.resolve();
+        if (ending) signal('SIGKILL');
+        await child.exited;
+      } catch (error) {
+        // It needs a service that is away, perhaps: its log says which.
+        firstUp.reject(error);
+      }
+      clearTimeout(thawing);
+      child = undefined;
+      become('gone');
+      if (!ending) await delay(backAfterMs);
+    }
+  }
+
+  async function launch(): Promise<Child> {
+    const args = [program, '--port', `${port}`, '--env-file', options.envFile, '--no-timer-singleton'];
+    const nodeOptions = `${process.env.NODE_OPTIONS ?? ''} --import=${preload}`;
+    const env = { ...options.env, INSTANCE_ID: name, NODE_OPTIONS: nodeOptions };
+    const started = await startChild(name, args, { env, logFile: options.logFile });
+    if (started.process.stdout !== null) {
+      createInterface(started.process.stdout).on('line', (line) => {
+        const step = readStep(line);
+        if (step !== undefined) onStep(step);
+      });
+    }
+    return started;
+  }
+
+  /** To the host and its worker: a machine takes both along. */
+  function signal(which: NodeJS.Signals): void {
+    const { pid } = child?.process ?? {};
+    if (pid === undefined) return;
+    try {
+      // Windows has no groups of processes; a worker ends with its host.
+      process.kill(process.platform === 'win32' ? pid : -pid, which);
+    } catch {
+      // It has ended already.
+    }
+  }
+
+  function thaw(): void {
+    signal('SIGCONT');
+    if (state === 'frozen') become('up');
+  }
+
+  const life = live();
+  await firstUp.promise.catch((error: unknown) => {
+    ending = true;
+    throw error;
+  });
+  return {
+    name,
+    address: `http://127.0.0.1:${port}`,
+    state: () => state,
+    kill: () => signal('SIGKILL'),
+    terminate() {
+      if (state !== 'up') return;
+      child?.process.kill('SIGTERM');
+      become('stopping');
+    },
+    freeze(ms) {
+      if (state !== 'up') return;
+      signal('SIGSTOP');
+      become('frozen');
+      thawing = setTimeout(thaw, ms);
+    },
+    async end() {
+      ending = true;
+      signal('SIGKILL');
+      // One that is just being started is killed once it is up.
+      await life;
+    },
+  };
+}
