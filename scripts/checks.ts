@@ -4,6 +4,7 @@ import { runNamed } from './runNamed.ts';
 await runNamed('npm run check', {
   crash: () => import('../test/crash/sweep.ts'),
   chaos: () => import('../test/chaos/run.ts'),
+  demo: () => import('../test/demo/run.ts'),
   shutdown: () => import('../test/shutdown/run.ts'),
   simulate: () => import('../test/simulation/main.ts'),
   'simulated-guards': () => import('../test/simulation/guardCampaign.ts'),
