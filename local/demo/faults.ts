@@ -1,25 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { type SeededRandom, seededRandom } from '../../test/support/seededRandom.ts';
 import type { Breakable } from './demoState.ts';
+import { switches } from './switches.ts';
 import type { Guard } from './switchFile.ts';
 import type { ServiceName } from './world.ts';
-
-/** The switch with this title, in the words of docs/demo.md. @throws if it is not there */
-function described(title: string): Breakable {
-  const cells = rows.find(([first]) => first === title);
-  if (cells === undefined) throw new Error(`docs/demo.md has no row "${title}"`);
-  const [, breaks = '', stands = '', more = ''] = cells;
-  const [, words = '', page = ''] = /\[(.+)\]\(([^#]+)/.exec(more) ?? [];
-  return { title, breaks, stands, words, page };
-}
-const rows = readFileSync(new URL('../../docs/demo.md', import.meta.url), 'utf8')
-  .split('\n')
-  .map((line) =>
-    line
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
 
 /** Something that goes on until it is switched off. */
 interface Fault extends Breakable {
@@ -33,23 +16,23 @@ const provider = (body: Record<string, unknown>) => ({ arm: { service: 'payments
 const transactions = { container: 'invoices', operation: 'batch' };
 
 const faults = {
-  late: { ...described('Provider answers late'), ...provider({ kind: 'delay', delayMs: 6_000, count: 3 }) },
-  lost: { ...described('Provider loses answers'), ...provider({ kind: 'reset-after', count: 2 }) },
-  fails: { ...described('Provider fails'), ...provider({ kind: '500-after', count: 3 }) },
-  refuses: { ...described('Provider refuses'), ...provider({ kind: '429', count: 5 }) },
-  providerAway: { ...described('Provider unreachable'), cut: 'payments' },
-  cosmosAway: { ...described('Cosmos DB unreachable'), cut: 'cosmos' },
+  late: { ...switches.late, ...provider({ kind: 'delay', delayMs: 6_000, count: 3 }) },
+  lost: { ...switches.lost, ...provider({ kind: 'reset-after', count: 2 }) },
+  fails: { ...switches.fails, ...provider({ kind: '500-after', count: 3 }) },
+  refuses: { ...switches.refuses, ...provider({ kind: '429', count: 5 }) },
+  providerAway: { ...switches.providerAway, cut: 'payments' },
+  cosmosAway: { ...switches.cosmosAway, cut: 'cosmos' },
   cosmosLost: {
-    ...described('Cosmos DB loses answers'),
+    ...switches.cosmosLost,
     arm: { service: 'cosmos', body: { kind: 'reset-after', count: 2, filter: transactions } },
   },
-  serviceBusAway: { ...described('Service Bus unreachable'), cut: 'serviceBus' },
-  storageAway: { ...described('Storage unreachable'), cut: 'storage' },
+  serviceBusAway: { ...switches.serviceBusAway, cut: 'serviceBus' },
+  storageAway: { ...switches.storageAway, cut: 'storage' },
   twice: {
-    ...described('Every message twice'),
+    ...switches.twice,
     arm: { service: 'serviceBus', body: { kind: 'expire-locks' } },
   },
-  leases: { ...described('Every lease to the next who asks'), breakLeases: true },
+  leases: { ...switches.leases, breakLeases: true },
 } as const satisfies Record<string, Fault>;
 
 export type FaultId = keyof typeof faults;
@@ -58,18 +41,18 @@ export const faultOf = (id: FaultId): Fault => faults[id];
 
 /** Something that happens to one host. */
 export const hostFaults = {
-  kill: described('Kill'),
-  freeze: described('Freeze for 60 s'),
-  stop: described('Stop as Azure does'),
-  clock: described('Clock back two hours'),
+  kill: switches.kill,
+  freeze: switches.freeze,
+  stop: switches.stop,
+  clock: switches.clock,
 };
 export type HostFault = keyof typeof hostFaults;
 export const hostFaultIds = Object.keys(hostFaults) as HostFault[];
 
 export const guardTexts: Readonly<Record<Guard, Breakable>> = {
-  lease: described('Lease'),
-  claim: described('Condition of the claim'),
-  key: described('Key of the invoice'),
+  lease: switches.lease,
+  claim: switches.claim,
+  key: switches.key,
 };
 
 /** Something that *all of it* does, `at` milliseconds after its start. */
