@@ -10,7 +10,7 @@ import { hasBrowser, openBrowser } from './support/openBrowser.ts';
 import { seed } from './support/seed.ts';
 import { type WatchedPage, watchedPage } from './support/watchedPage.ts';
 
-/** What was done is found again: bulk changes with what they refused, a run's invoices, and who did what to which. */
+/** Records are found again: bulk changes with what they refused, a run's invoices, and who did what to which. */
 describe.skipIf(!hasBrowser())('what was done, in the dashboard', { timeout: 90_000 }, () => {
   const stack = new AsyncDisposableStack();
   let dashboard: DashboardStack;

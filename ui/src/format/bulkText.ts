@@ -27,7 +27,7 @@ export interface BulkText {
   planned: number | undefined;
 }
 
-/** What a bulk run was asked to do, and how far it is; undefined for any other run. Pure. */
+/** Request and progress of a bulk run; undefined for any other run. Pure. */
 export function bulkText({ request, counts }: Pick<RunAnswer, 'request' | 'counts'>): BulkText | undefined {
   const { data } = requestSchema.safeParse(request);
   if (data === undefined) return undefined;

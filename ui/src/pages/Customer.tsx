@@ -14,7 +14,7 @@ import { Time } from '../parts/Time.tsx';
 const owed = [
   ['pending', 'to be charged'],
   ['claimed', 'being charged'],
-  ['processing', 'under way at the bank'],
+  ['processing', 'in flight at the bank'],
   ['declined', 'declined'],
   ['parked', 'need a decision'],
 ] as const;

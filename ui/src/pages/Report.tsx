@@ -31,7 +31,7 @@ const kinds = [
   ['Dispute lost', 'disputeLost'],
 ] as const;
 
-/** What a list of invoices is narrowed to, so that it has what a total counts, on other days too. */
+/** Filter of a list of invoices, so that it has what a total counts, on other days too. */
 const lists: Partial<Record<(typeof kinds)[number][1], string>> = {
   paid: 'status=paid',
   declined: 'status=declined',

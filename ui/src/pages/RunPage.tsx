@@ -218,7 +218,7 @@ function Details({ run }: { run: RunAnswer }) {
   );
 }
 
-/** What a bulk run did not change; all of it is read, a page at a time. */
+/** Objects that a bulk run did not change; all of them are read, a page at a time. */
 function NotChangedBy({ run: { runId }, count }: { run: RunAnswer; count: number }) {
   const { data, error, reload } = usePolled({
     name: `refused ${runId} ${count}`,

@@ -18,7 +18,7 @@ const columns: readonly Column<NotChanged>[] = [
 /** Rows that are shown; the file has them all. */
 const mostShown = 100;
 
-/** What was to be changed and was not, with a file of it. */
+/** Objects that were to be changed and were not, with a file of them. */
 export function Refused({ refused }: { refused: readonly NotChanged[] }) {
   return (
     <>
