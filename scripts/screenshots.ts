@@ -15,6 +15,8 @@ const pages = [
   ['overview', '/', 'Recent runs'],
   ['invoices', '/invoices?status=parked', 'INV-2026-0042'],
   ['invoice', '/invoices/INV-2026-0052', 'Timeline'],
+  ['search', '/search?text=cus_', 'Customers'],
+  ['customer', '/customers/cus_RioVerdeCoffee', 'They owe'],
   ['import', '/import', 'Drop a CSV'],
   ['runs', '/runs', 'host-3'],
   ['run', '/runs/5f2d8c1e-0b5a-4c7e-9a3f-6d1b2c3a4e5f', 'taken over'],

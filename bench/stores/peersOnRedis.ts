@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Mutex } from 'redis-semaphore';
+import type { LockStore } from '../../packages/leases/src/index.ts';
 import { redisLockStore } from '../../packages/lock-stores/src/redis/redisLockStore.ts';
 import { startRedis } from '../../test/support/servers/redis.ts';
 import { ourPeers } from './ourPeer.ts';
@@ -82,10 +83,22 @@ export async function redisPeers(): Promise<Peers> {
     },
   };
 
+  function onIoRedis(): LockStore {
+    const client = new Redis(url);
+    const store = redisLockStore(client);
+    return {
+      ...store,
+      async [Symbol.asyncDispose]() {
+        await store[Symbol.asyncDispose]();
+        client.disconnect();
+      },
+    };
+  }
+
   return {
     peers: [
       ...ourPeers(() => redisLockStore(url)),
-      ...ourPeers(() => redisLockStore(new Redis(url))).map((peer) => ({
+      ...ourPeers(onIoRedis).map((peer) => ({
         ...peer,
         name: peer.name.replace('@payonce', '@payonce on a client of ioredis'),
       })),

@@ -202,7 +202,7 @@ describe.skipIf(!hasBrowser())('what was done, in the dashboard', { timeout: 90_
     await page
       .getByRole('table', { name: 'Totals by currency' })
       .getByRole('row', { name: /^USD/ })
-      .getByRole('link', { name: '55.02' })
+      .getByRole('link', { name: '55.02', exact: true })
       .click();
     await page.getByRole('row', { name: /INV-2026-0050.*Refunded 55\.02 of 255\.02/ }).waitFor();
   });

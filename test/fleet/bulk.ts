@@ -51,7 +51,7 @@ async function readBulkRun(fleet: Fleet, runId: string): Promise<z.infer<typeof 
 
 /** Number of these runs that have not ended, as far as is known. */
 export async function bulkRunsOpen(fleet: Fleet, orders: BulkOrders | undefined): Promise<number> {
-  const runs = await Promise.all(names.map((name) => orders && readBulkRun(fleet, orders[name])));
+  const runs = await Promise.all(names.map(async (name) => orders && readBulkRun(fleet, orders[name])));
   return runs.filter((run) => run === undefined || run.status === 'running').length;
 }
 

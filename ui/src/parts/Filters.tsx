@@ -154,7 +154,8 @@ function Chips({ fields, place, change }: { fields: readonly Field[]; place: Pla
     <ul class="chips" aria-label="Filters in force">
       {active.map(({ name, text }) => (
         <li key={name}>
-          <button type="button" aria-label={`Remove ${text}`} onClick={() => change({ [name]: undefined })}>
+          <button type="button" onClick={() => change({ [name]: undefined })}>
+            <span class="hidden">Remove </span>
             {text} <span aria-hidden="true">×</span>
           </button>
         </li>

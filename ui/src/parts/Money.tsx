@@ -57,7 +57,7 @@ function Amounts({ atRisk }: { atRisk: OverviewAnswer['openDisputes'] }) {
         <Amount name="Paid today" sums={data.paidToday} to={`/report?from=${today}&to=${today}`} />
         <Amount name="Paid this month" sums={data.paidThisMonth} to={`/report?from=${month}&to=${today}`} />
         <Amount
-          name={`Due in ${daysAhead} days`}
+          name={`Falls due in ${daysAhead} days`}
           sums={next.sums}
           isExact={next.isExact}
           to={`/invoices?status=pending&dueAfter=${today}&dueBefore=${until}`}

@@ -24,5 +24,5 @@ test(
     // A campaign that never saw one of these proves little.
     for (const what of totals) expect(sum(what)).toBeGreaterThan(0);
   },
-  20_000 + schedules * 50,
+  60_000 + schedules * 50,
 );

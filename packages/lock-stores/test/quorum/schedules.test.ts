@@ -194,5 +194,5 @@ test.each([3, 4, 5])(
       ['tenures', 'losses', 'forgotten', 'outages'].map((w) => `${w} ${sum(w as keyof Coverage)}`).join(', '),
     );
   },
-  20_000 + schedules * 1_000,
+  60_000 + schedules * 1_000,
 );
