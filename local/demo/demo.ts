@@ -29,7 +29,7 @@ type Action = z.infer<typeof demoAction>;
 
 export interface Demo extends AsyncDisposable {
   state(): DemoState;
-  /** What happened to an invoice, in order; undefined if there is none. */
+  /** Events of an invoice, in order; undefined if there is none. */
   story(id: string): Promise<DemoEvent[] | undefined>;
   /** Resolves once it is done; what it starts goes on. */
   act(action: Action): Promise<void>;

@@ -1,4 +1,4 @@
-/** What the page and its server tell each other. It imports nothing: the page is built without Node's types. */
+/** Messages between the page and its server. It imports nothing: the page is built without Node's types. */
 
 /** A switch of the page. */
 export interface Breakable {

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 
-/** What stands between an invoice and a second charge: docs/exactly-once.md. */
+/** Guards against a second charge: docs/exactly-once.md. */
 export const guards = ['lease', 'claim', 'key'] as const;
 export type Guard = (typeof guards)[number];
 
