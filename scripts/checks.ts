@@ -4,6 +4,7 @@ import { runNamed } from './runNamed.ts';
 await runNamed('npm run check', {
   crash: () => import('../test/crash/sweep.ts'),
   fleet: () => import('../test/fleet/run.ts'),
+  demo: () => import('../test/demo/run.ts'),
   simulate: () => import('../test/simulation/main.ts'),
   'simulated-guards': () => import('../test/simulation/guardCampaign.ts'),
   outages: () => import('../test/simulation/outages/main.ts'),

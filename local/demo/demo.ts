@@ -6,7 +6,7 @@ import * as texts from './faults.ts';
 import type { FaultId, HostFault } from './faults.ts';
 import { createObserver, type ObservedInvoice, type Seen } from './observe.ts';
 import type { Step } from './step.ts';
-import { type Guard, guards, writeSwitches } from './switchFile.ts';
+import { type Guard, guards, type Switches, writeSwitches } from './switchFile.ts';
 import { hostPorts, startWorld } from './world.ts';
 
 const everyMs = 1_000;
@@ -67,6 +67,7 @@ async function startRound(folder: string, ports: readonly number[]) {
   const ids: string[] = [];
   const on = new Set<FaultId>();
   const off = new Set<Guard>();
+  const keyOff: Switches['keyOff'] = [];
   const clocksBack = new Set<string>();
   const ended = new AbortController();
   let perSecond = 5;
@@ -172,9 +173,21 @@ async function startRound(folder: string, ports: readonly number[]) {
     }
   }
 
+  function setGuard(id: Guard, isOn: boolean): void {
+    if (isOn !== off.has(id)) return;
+    note(`${texts.guardTexts[id].title}: ${isOn ? 'on' : 'off'}`);
+    if (isOn) off.delete(id);
+    else off.add(id);
+    if (id !== 'key') return;
+    const at = new Date().toISOString();
+    const latest = keyOff.at(-1);
+    if (!isOn) keyOff.push({ from: at, until: '9999' });
+    else if (latest !== undefined) latest.until = at;
+  }
+
   function saveSwitches(): void {
     const clocks = Object.fromEntries([...clocksBack].map((name) => [name, clockBackMs]));
-    writeSwitches(world.switchFile, { off: [...off], clocks });
+    writeSwitches(world.switchFile, { off: [...off], keyOff, clocks });
   }
 
   async function inflictAll(seed: number): Promise<void> {
@@ -218,11 +231,7 @@ async function startRound(folder: string, ports: readonly number[]) {
         case 'host':
           return breakHost(action.host, action.what);
         case 'guards':
-          for (const id of action.ids) {
-            if (action.on) off.delete(id);
-            else off.add(id);
-            note(`${texts.guardTexts[id].title}: ${action.on ? 'on' : 'off'}`);
-          }
+          for (const id of action.ids) setGuard(id, action.on);
           return saveSwitches();
         case 'all':
           if (running === undefined) void startAllOfIt(action.seed);

@@ -17,7 +17,7 @@ import { readSettings } from '../../src/settings/readSettings.ts';
 import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { withBatch, withoutConditions } from '../../test/support/layerSwitches.ts';
 import { printStep } from './step.ts';
-import { type Guard, readSwitches, switchFileSetting } from './switchFile.ts';
+import { type Guard, hasOwnKey, readSwitches, switchFileSetting } from './switchFile.ts';
 
 const file = process.env[switchFileSetting] ?? '';
 const isOff = (guard: Guard) => readSwitches(file).off.includes(guard);
@@ -35,7 +35,8 @@ const app = createApp(settings, {
   provider: {
     ...provider,
     async charge(request) {
-      const own = isOff('key') ? `-${claimedAt.getStore()?.get(request.invoiceId)}` : '';
+      const at = claimedAt.getStore()?.get(request.invoiceId) ?? '';
+      const own = hasOwnKey(readSwitches(file), at) ? `-${at}` : '';
       const idempotencyKey = `${request.idempotencyKey}${own}`;
       printStep({ kind: 'call', invoice: request.invoiceId, key: idempotencyKey });
       const outcome = await provider.charge({ ...request, idempotencyKey });

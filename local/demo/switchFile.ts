@@ -8,16 +8,26 @@ export type Guard = (typeof guards)[number];
 const switches = z.object({
   /** Guards that are off. */
   off: z.array(z.enum(guards)),
+  /** From when until when the key's guard was off (ISO 8601), the latest last. The end of a time that goes on is in the future. */
+  keyOff: z.array(z.object({ from: z.string(), until: z.string() })),
   /** Offset of the clock of each host that has one (ms). */
   clocks: z.record(z.string(), z.number()),
 });
-type Switches = z.infer<typeof switches>;
+export type Switches = z.infer<typeof switches>;
 
 /** Name of the setting that tells a host where the switches are. */
 export const switchFileSetting = 'DEMO_SWITCHES';
 
 export function readSwitches(file: string): Switches {
   return switches.parse(JSON.parse(readFileSync(file, 'utf8')));
+}
+
+/**
+ * True if an invoice has a key of its own, as it was first claimed at `claimedAt` (ISO 8601) while the guard was off. It keeps the
+ * kind of key that it had: otherwise the switch itself would charge twice.
+ */
+export function hasOwnKey({ keyOff }: Pick<Switches, 'keyOff'>, claimedAt: string): boolean {
+  return keyOff.some(({ from, until }) => claimedAt >= from && claimedAt < until);
 }
 
 /** Replaces the file as a whole, because hosts read it at any time. */

@@ -79,7 +79,7 @@ export async function startWorld({
   const envFile = join(folder, 'hosts.env');
   writeFileSync(envFile, lines.join('\n'));
   const switchFile = join(folder, 'switches.json');
-  writeSwitches(switchFile, { off: [], clocks: {} });
+  writeSwitches(switchFile, { off: [], keyOff: [], clocks: {} });
 
   const hosts = await Promise.all(
     ports.map(async (port, index) => {

@@ -13,7 +13,7 @@ import { hasBrowser, openBrowser } from './support/openBrowser.ts';
 import { watchedPage } from './support/watchedPage.ts';
 
 /** With SCREENSHOTS=1 the picture of the README is taken on the way. */
-const pictureFile = fileURLToPath(new URL('../../docs/demo.png', import.meta.url));
+const pictureFile = fileURLToPath(new URL('../../docs/demo/walk.png', import.meta.url));
 const isRecorded = process.env.SCREENSHOTS === '1';
 
 describe.skipIf(!hasBrowser() || noSignals)('the demo', () => {
@@ -33,9 +33,11 @@ describe.skipIf(!hasBrowser() || noSignals)('the demo', () => {
     await using watched = await watchedPage(browser, demo, { signedOut: true });
     const { page } = watched;
     const frames: { png: Buffer; ms: number }[] = [];
-    const picture = async (ms = 700) => {
+    const picture = async (ms = 1_500) => {
       if (isRecorded) frames.push({ png: await page.screenshot(), ms });
     };
+    // The README shows it at this width.
+    if (isRecorded) await page.setViewportSize({ width: 900, height: 560 });
     await page.goto(demo.address);
     const button = (name: string | RegExp) => page.getByRole('button', { name });
     const figure = async (name: string) => {
@@ -48,24 +50,30 @@ describe.skipIf(!hasBrowser() || noSignals)('the demo', () => {
       for (let waited = 0; (await figure('paid')) < before + count; waited++) {
         expect(waited, `paid: ${await figure('paid')}, at first ${before}`).toBeLessThan(120);
         await delay(500);
-        if (waited % 2 === 0) await picture();
       }
     };
     await paidMore(10);
+    await picture();
 
     await button('Kill: host-1').click();
     await page.getByText(/^host-1 gone/).waitFor();
     await picture();
     await button('Freeze for 60 s: host-2').click();
     await page.getByText(/^host-2 frozen/).waitFor();
+    await picture();
     await paidMore(10);
+    await picture();
     await button('Provider loses answers').click();
     await page.getByText('Provider loses answers: begins').waitFor();
+    await picture();
     await paidMore(10);
+    await picture();
     expect(await figure('charged twice')).toBe(0);
     await button('Provider loses answers').click();
 
     await button('All three off').click();
+    await button('All three on').waitFor();
+    await picture();
     await expect.poll(() => figure('charged twice'), { timeout: 60_000 }).toBeGreaterThan(0);
     await page.evaluate('scrollTo(0, 0)');
     const charged = page.getByRole('region', { name: 'Charged twice' });

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Demo } from '../../local/demo/demo.ts';
 import { allOfIt, allOfItMs, faultIds, faultOf, guardTexts, hostFaults } from '../../local/demo/faults.ts';
 import { serveDemo } from '../../local/demo/serve.ts';
+import { hasOwnKey } from '../../local/demo/switchFile.ts';
 import { removeFolder } from '../support/removeFolder.ts';
 
 const stack = new AsyncDisposableStack();
@@ -80,6 +81,17 @@ test('every switch has its sentences, and leads to words that are in the docs', 
     const path = fileURLToPath(new URL(`../../docs/${name}`, import.meta.url));
     expect(existsSync(path) && readFileSync(path, 'utf8').includes(words), `${name}: ${words}`).toBe(true);
   }
+});
+
+test('an invoice keeps the kind of key that it was first claimed with, whatever is switched later', () => {
+  const keyOff = [
+    { from: '2026-01-01T10', until: '2026-01-01T11' },
+    { from: '2026-01-01T12', until: '9999' },
+  ];
+  const own = ['09:59', '10:00', '10:59', '11:00', '12:30'].map((time) =>
+    hasOwnKey({ keyOff }, `2026-01-01T${time}`),
+  );
+  expect(own).toEqual([false, true, true, false, true]);
 });
 
 test('all of it follows from its seed, ends within its minute, and has everything', () => {

@@ -1,0 +1,53 @@
+/**
+ * The demo's own check: `npm run check -- demo`. With any one guard off nobody may be charged twice, whatever happens; with all three
+ * off somebody must be. Each run begins with a new world and five seconds of calm, so that switching is part of it.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { startDemo } from '../../local/demo/demo.ts';
+import { guards } from '../../local/demo/switchFile.ts';
+
+const { values } = parseArgs({
+  options: {
+    off: { type: 'string', default: '' },
+    minutes: { type: 'string', default: '3' },
+    runs: { type: 'string', default: '3' },
+  },
+});
+const off = guards.filter((guard) => values.off.split(',').includes(guard));
+const [minutes, runs] = [Number(values.minutes), Number(values.runs)];
+if (off.length === 0 || off.join() !== values.off || !(minutes >= 1) || !(runs >= 1)) {
+  console.log(
+    `npm run check -- demo --off ${guards.join(',')} [--minutes 3] [--runs 3]\n  --off: one or several, in this order`,
+  );
+  process.exit(2);
+}
+
+const demo = await startDemo('.local/demo-check');
+let failed = 0;
+for (let run = 1; run <= runs; run++) {
+  if (run > 1) await demo.act({ do: 'reset' });
+  await delay(5_000);
+  await demo.act({ do: 'guards', ids: off, on: false });
+  const began = performance.now();
+  const seeds = Array.from({ length: minutes }, () => Math.floor(Math.random() * 1_000_000));
+  let firstMs: number | undefined;
+  for (const seed of seeds) {
+    await demo.act({ do: 'all', seed });
+    do {
+      await delay(250);
+      if (demo.state().figures.twice > 0) firstMs ??= performance.now() - began;
+    } while (demo.state().allOfIt !== undefined);
+  }
+  // Calls in flight end.
+  await delay(10_000);
+  const { due, paid, charged, twice } = demo.state().figures;
+  const first = firstMs === undefined ? '' : `, the first after ${Math.round(firstMs / 1000)} s`;
+  const figures = `due ${due}, paid ${paid}, charged ${charged}, charged twice ${twice}${first}`;
+  console.log(`without ${off.join(', ')}, seeds ${seeds.join(', ')}: ${figures}`);
+  const isRight = off.length === guards.length ? firstMs !== undefined && firstMs < 60_000 : twice === 0;
+  if (!isRight) failed++;
+}
+await demo[Symbol.asyncDispose]();
+console.log(failed === 0 ? 'As it has to be.' : `${failed} of ${runs} runs are not as they have to be.`);
+process.exit(failed === 0 ? 0 : 1);
