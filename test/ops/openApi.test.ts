@@ -57,6 +57,9 @@ test('parameters and bodies come from the schemas that read the requests', () =>
       { name: 'dueAfter' },
       { name: 'dueBefore' },
       { name: 'undecided' },
+      { name: 'only', schema: { enum: expect.arrayContaining(['refunded']) as unknown } },
+      { name: 'run' },
+      { name: 'sort' },
       { name: 'continuation' },
     ],
   });
