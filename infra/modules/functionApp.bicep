@@ -49,7 +49,7 @@ var signIn = !empty(opsClientId)
 // data. Stripe cannot sign in: its signature is the credential, and the app checks it.
 var openPaths = concat(
   map(
-    ['', '/', '/assets/index.css', '/assets/index.js', '/icon.svg', '/audit', '/import', '/invoices', '/leases', '/messages', '/report', '/runbook', '/runs'],
+    ['', '/', '/assets/index.css', '/assets/index.js', '/icon.svg', '/audit', '/customers', '/import', '/invoices', '/leases', '/messages', '/report', '/runbook', '/runs', '/search'],
     path => '/api/ops/ui${path}'
   ),
   ['/api/payments/events']
