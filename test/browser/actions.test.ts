@@ -425,7 +425,9 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     expect(readFileSync(await saved.path(), 'utf8').split('\r\n')).toHaveLength(16);
     await page.locator('input[type=file]').setInputFiles(file);
     await press('Import 400 rows');
-    await expect.poll(() => figures.textContent()).toMatch(/Stored\s*0\s*Known already\s*386$/);
+    await expect
+      .poll(() => figures.textContent(), { timeout: 20_000 })
+      .toMatch(/Stored\s*0\s*Known already\s*386$/);
   });
 
   test('the report and the list of invoices as CSV', async () => {

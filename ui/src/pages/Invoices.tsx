@@ -17,11 +17,16 @@ import { Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
 import { Page } from '../parts/Page.tsx';
 import { Pager } from '../parts/Pager.tsx';
+import { statusWord } from '../parts/Status.tsx';
 import { Table } from '../parts/Table.tsx';
 import { Totals } from '../parts/Totals.tsx';
 
 const filters: readonly Filter[] = [
-  { name: 'status', label: 'Status', kind: { options: [['', 'all'], ...invoiceStatuses] } },
+  {
+    name: 'status',
+    label: 'Status',
+    kind: { options: [['', 'all'], ...invoiceStatuses.map((of) => [of, statusWord(of)] as const)] },
+  },
   {
     name: 'only',
     label: 'Only',

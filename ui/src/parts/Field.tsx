@@ -52,7 +52,7 @@ export function Field({
       />
       {own.length > 0 && (
         <span class="wrong" id={id}>
-          {own.map(({ error }) => error).join('; ')}
+          {own.map(({ field, error }) => `${field}: ${error}`).join('; ')}
         </span>
       )}
     </label>
