@@ -8,7 +8,6 @@ import type { Customers } from '../archive/customers.ts';
 import type { InvoiceArchive } from '../archive/restoreInvoice.ts';
 import type { ImportRecords } from '../importing/importRecords.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { RecordedAccount } from '../paying/accountCheck.ts';
 import type { AuditTrail, Journal } from './auditTrail.ts';
 import type { Caller } from './caller.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
@@ -19,7 +18,7 @@ import type { OpsRequest } from './requests.ts';
 export interface OpsParts {
   invoices: InvoiceStore;
   /** Reads which account of the provider this deployment pays in; undefined before its first call. */
-  account: () => Promise<RecordedAccount | undefined>;
+  account: () => Promise<{ mode: string; account?: string } | undefined>;
   outbox: OutboxStore;
   job: Job;
   /** Shards of this deployment. */
