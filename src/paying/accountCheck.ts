@@ -172,7 +172,7 @@ function otherDeployment(stored: string, given: string): string {
 }
 
 /** The provider's account that a deployment began with, and the name that it gives its payments there. */
-export interface RecordedAccount {
+interface RecordedAccount {
   mode: string;
   deployment: string;
   /** Absent until a key that may read it comes along. */

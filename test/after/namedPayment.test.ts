@@ -106,13 +106,15 @@ describe('a voided invoice with a payment', () => {
 
   test('is left out of a bulk retry, which says so', async () => {
     const { id, shard, stored, charges } = await paidAfterVoid();
-    const counts = await retryPiece(
+    const done = await retryPiece(
       { invoices: app.world.invoices, instance: app.parts.instance },
       { kind: 'invoices', shard, ids: [id] },
       { status: 'parked' },
       { runId: 'run-1', actor, reason: 'after an outage', assertHeld() {} },
     );
-    expect(counts).toEqual({ retried: 0, namesPayment: 1 });
+    const why =
+      'it names a payment that nobody has recorded: retry it by itself, which asks the provider first';
+    expect(done).toEqual({ counts: { retried: 0, namesPayment: 1 }, refused: [{ id, why }] });
     expect(await stored()).toMatchObject({ status: 'parked' });
     expect(await charges()).toHaveLength(1);
   });
