@@ -86,6 +86,17 @@ describeWith(postgresPrograms, 'on PostgreSQL', async () => {
     await pool.end();
   });
 
+  test('a pool of one connection serves those who wait, too', async () => {
+    const pool = new Pool({ connectionString: url, max: 1 });
+    await using held = createLocks(postgresLockStore(url));
+    await using locks = createLocks(postgresLockStore(pool));
+    const lease = await held.acquire('of one', owner, { waitMs: 0 });
+    const waiting = locks.acquire('of one', owner, { waitMs: 20_000 });
+    setTimeout(() => void lease.release(), 300);
+    await (await waiting).release();
+    await pool.end();
+  });
+
   test('a pool that has no connection to lend ends a call with its signal, and loses none', async () => {
     const pool = new Pool({ connectionString: url, max: 1 });
     const only = await pool.connect();

@@ -28,6 +28,8 @@ export interface PostgresConnection {
 export interface PostgresPool {
   /** Number of its connections. */
   readonly totalCount: number;
+  /** `max`: most connections. */
+  readonly options?: { readonly max?: number | undefined };
   connect(): Promise<PostgresPoolClient>;
 }
 
@@ -61,14 +63,16 @@ export type ConnectPostgres = (signal: AbortSignal) => Promise<PostgresSession>;
 export function postgresSessions(
   address: string | PostgresConnection | PostgresPool,
   most: number,
-): { pool: ConnectionPool<PostgresSession>; connect: ConnectPostgres } {
+): { pool: ConnectionPool<PostgresSession>; connect: ConnectPostgres; canKeep: boolean } {
   if (typeof address === 'object' && 'totalCount' in address) {
     const connect: ConnectPostgres = (signal) => borrowPostgres(address, signal);
-    return { pool: connectionPool(connect, Number.POSITIVE_INFINITY, 0), connect };
+    // A pool of one has none left for requests while somebody keeps it.
+    const canKeep = address.options?.max !== 1;
+    return { pool: connectionPool(connect, Number.POSITIVE_INFINITY, 0), connect, canKeep };
   }
   if (typeof address === 'object') refuseUnknown(address, optionNames);
   const connect: ConnectPostgres = (signal) => connectPostgres(address, signal);
-  return { pool: connectionPool(connect, most), connect };
+  return { pool: connectionPool(connect, most), connect, canKeep: true };
 }
 
 const optionNames = ['connectionString', 'host', 'port', 'user', 'password', 'database', 'ssl', 'options'];

@@ -37,7 +37,7 @@ export interface PostgresLockOptions {
  * used as it is and never closed.
  *
  * - A cycle of acquire and release is two statements. Waiters get the lock in the order of asking, and are woken by `NOTIFY` on a
- *   connection of its own, which the first waiter opens. Behind a pooler nobody is woken: there waiters look again.
+ *   connection of its own, which the first waiter opens, or borrows from your pool unless it has only one. Behind a pooler nobody is woken: there waiters look again.
  * - A lease ends at `ends_at` on the server's clock (`clock_timestamp()`). The clocks of clients play no role. If the server
  *   crashes and starts again, its leases go on.
  * - The fence is in the same row. Rows are never deleted.
@@ -61,7 +61,7 @@ export function postgresLockStore(
 ): LockStore {
   const name = tableName(table, '"');
   const line = lineStatements(name, tableName(`${table}_line`, '"'));
-  const { pool, connect } = postgresSessions(address, connections);
+  const { pool, connect, canKeep } = postgresSessions(address, connections);
   const waiting = waiters();
   const channel = channels + waiting.channel;
   const idOf = memoized(keyHash);
@@ -75,6 +75,7 @@ export function postgresLockStore(
 
   /** Listens once for all waiters, and once more if that connection has ended. */
   async function listen(signal: AbortSignal): Promise<void> {
+    if (!canKeep) throw new Error('a pool of one connection has none to listen on');
     const before = await listener?.catch(() => undefined);
     if (before !== undefined && !before.ended.aborted) return;
     listener = connect(signal).then(async (session) => {
