@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type SeededRandom, seededRandom } from '../../test/support/seededRandom.ts';
 import type { Breakable } from './demoState.ts';
-import type { Guard } from './switchFile.ts';
+import type { MoneyGuard } from './switchFile.ts';
 import type { ServiceName } from './world.ts';
 
 /** The switch with this title, in the words of docs/demo.md. @throws if it is not there */
@@ -66,7 +66,7 @@ export const hostFaults = {
 export type HostFault = keyof typeof hostFaults;
 export const hostFaultIds = Object.keys(hostFaults) as HostFault[];
 
-export const guardTexts: Readonly<Record<Guard, Breakable>> = {
+export const guardTexts: Readonly<Record<MoneyGuard, Breakable>> = {
   lease: described('Lease'),
   claim: described('Condition of the claim'),
   key: described('Key of the invoice'),
