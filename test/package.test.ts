@@ -73,16 +73,19 @@ const sbomSchema = z.object({
   ),
 });
 
-test('has none of the switches of the demo, which take guards away', () => {
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    /\.(js|map|html)$/.test(name),
-  );
-  const code = names.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
-  expect(code).toContain('claimBatch');
-  expect(code).not.toMatch(
+test('has none of the switches of the demo, which take guards away, and nothing else of local/ or of tests', () => {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+  const code = names.filter((name) => /\.(js|html)$/.test(name)).map(read);
+  expect(code.join('\n')).toContain('claimBatch');
+  expect(code.join('\n')).not.toMatch(
     /withLeaseSwitch|withClaimSwitch|withoutConditions|DEMO_SWITCHES|Break it yourself/,
   );
-  expect(code).not.toMatch(/\.\.\/(local|test|ui\/demo)\//);
+  const sources = names
+    .filter((name) => name.endsWith('.map'))
+    .flatMap((name) => mapSchema.parse(JSON.parse(read(name))).sources);
+  expect(sources).toContain('../src/app.ts');
+  expect(sources.filter((source) => /^\.\.\/(local|test|ui)\//.test(source))).toEqual([]);
 });
 
 test('is the same bundle in another folder', async () => {

@@ -5,8 +5,8 @@ import type { DemoCharge, DemoEvent, DemoState, HostState } from './demoState.ts
 import * as texts from './faults.ts';
 import type { FaultId, HostFault } from './faults.ts';
 import { createObserver, type ObservedInvoice, type Seen } from './observe.ts';
-import type { Step } from './step.ts';
-import { type Guard, guards, type Switches, writeSwitches } from './switchFile.ts';
+import type { DemoStep } from './step.ts';
+import { type MoneyGuard, moneyGuards, type Switches, writeSwitches } from './switchFile.ts';
 import { hostPorts, startWorld } from './world.ts';
 
 const everyMs = 1_000;
@@ -20,7 +20,7 @@ export const demoAction = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('rate'), perSecond: z.int().min(0).max(50) }),
   z.strictObject({ do: z.literal('fault'), id: z.enum(texts.faultIds), on: z.boolean() }),
   z.strictObject({ do: z.literal('host'), host: z.int().min(0).max(2), what: z.enum(texts.hostFaultIds) }),
-  z.strictObject({ do: z.literal('guards'), ids: z.array(z.enum(guards)), on: z.boolean() }),
+  z.strictObject({ do: z.literal('guards'), ids: z.array(z.enum(moneyGuards)), on: z.boolean() }),
   z.strictObject({ do: z.literal('all'), seed: z.int().min(0) }),
   /** Makes the world anew, with every switch back. */
   z.strictObject({ do: z.literal('reset') }),
@@ -66,7 +66,7 @@ async function startRound(folder: string, ports: readonly number[]) {
   const inHost = new Map<string, { calls: number; latest: string }>();
   const ids: string[] = [];
   const on = new Set<FaultId>();
-  const off = new Set<Guard>();
+  const off = new Set<MoneyGuard>();
   const keyOff: Switches['keyOff'] = [];
   const clocksBack = new Set<string>();
   const ended = new AbortController();
@@ -96,7 +96,7 @@ async function startRound(folder: string, ports: readonly number[]) {
   ];
   const parts = starting.move();
 
-  function onStep(host: string, step: Step): void {
+  function onStep(host: string, step: DemoStep): void {
     const taken = inHost.get(host) ?? { calls: 0, latest: '' };
     inHost.set(host, taken);
     if (step.kind === 'call') taken.calls++;
@@ -173,7 +173,7 @@ async function startRound(folder: string, ports: readonly number[]) {
     }
   }
 
-  function setGuard(id: Guard, isOn: boolean): void {
+  function setGuard(id: MoneyGuard, isOn: boolean): void {
     if (isOn !== off.has(id)) return;
     note(`${texts.guardTexts[id].title}: ${isOn ? 'on' : 'off'}`);
     if (isOn) off.delete(id);
@@ -270,7 +270,7 @@ async function startRound(folder: string, ports: readonly number[]) {
         })),
         faults: texts.faultIds.map((id) => ({ ...texts.faultOf(id), id, on: on.has(id) })),
         hostFaults: texts.hostFaultIds.map((id) => ({ ...texts.hostFaults[id], id })),
-        guards: guards.map((id) => ({ ...texts.guardTexts[id], id, on: !off.has(id) })),
+        guards: moneyGuards.map((id) => ({ ...texts.guardTexts[id], id, on: !off.has(id) })),
         allOfIt: running && {
           seed: running.seed,
           secondsLeft: Math.ceil(Math.max(0, running.until - performance.now()) / 1000),
@@ -312,7 +312,7 @@ function newInvoice(number: number) {
   };
 }
 
-function stepText(step: Step): string {
+function stepText(step: DemoStep): string {
   switch (step.kind) {
     case 'message':
       return step.delivery === 1 ? 'message' : `message, delivery ${step.delivery}`;

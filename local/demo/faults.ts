@@ -1,7 +1,7 @@
 import { type SeededRandom, seededRandom } from '../../test/support/seededRandom.ts';
 import type { Breakable } from './demoState.ts';
 import { switches } from './switches.ts';
-import type { Guard } from './switchFile.ts';
+import type { MoneyGuard } from './switchFile.ts';
 import type { ServiceName } from './world.ts';
 
 /** Something that goes on until it is switched off. */
@@ -49,7 +49,7 @@ export const hostFaults = {
 export type HostFault = keyof typeof hostFaults;
 export const hostFaultIds = Object.keys(hostFaults) as HostFault[];
 
-export const guardTexts: Readonly<Record<Guard, Breakable>> = {
+export const guardTexts: Readonly<Record<MoneyGuard, Breakable>> = {
   lease: switches.lease,
   claim: switches.claim,
   key: switches.key,

@@ -17,10 +17,10 @@ import { readSettings } from '../../src/settings/readSettings.ts';
 import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { withBatch, withoutConditions } from '../../test/support/layerSwitches.ts';
 import { printStep } from './step.ts';
-import { type Guard, hasOwnKey, readSwitches, switchFileSetting } from './switchFile.ts';
+import { type MoneyGuard, hasOwnKey, readSwitches, switchFileSetting } from './switchFile.ts';
 
 const file = process.env[switchFileSetting] ?? '';
-const isOff = (guard: Guard) => readSwitches(file).off.includes(guard);
+const isOff = (guard: MoneyGuard) => readSwitches(file).off.includes(guard);
 
 const settings = readSettings(process.env);
 const provider = stripeProvider({

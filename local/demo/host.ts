@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Child, startChild } from '../start/child.ts';
 import type { HostState } from './demoState.ts';
-import { readStep, type Step } from './step.ts';
+import { readStep, type DemoStep } from './step.ts';
 
 /** A host that can be broken, and that comes back by itself as a platform would bring it back. */
 export interface DemoHost {
@@ -24,7 +24,7 @@ export interface DemoHostOptions {
   envFile: string;
   env: Record<string, string>;
   logFile: string;
-  onStep: (step: Step) => void;
+  onStep: (step: DemoStep) => void;
   onState: (state: HostState) => void;
 }
 

@@ -7,15 +7,15 @@ const step = z.discriminatedUnion('kind', [
 ]);
 
 /** Something that a host does for an invoice, which leaves no entry in its timeline. */
-export type Step = z.infer<typeof step>;
+export type DemoStep = z.infer<typeof step>;
 
 const mark = 'demo step ';
 
-export function printStep(taken: Step): void {
+export function printStep(taken: DemoStep): void {
   console.log(`${mark}${JSON.stringify(taken)}`);
 }
 
 /** The step that a line of a host's output is about; undefined if it is about something else. */
-export function readStep(line: string): Step | undefined {
+export function readStep(line: string): DemoStep | undefined {
   return line.startsWith(mark) ? step.parse(JSON.parse(line.slice(mark.length))) : undefined;
 }

@@ -2,12 +2,12 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 
 /** Guards against a second charge: docs/exactly-once.md. */
-export const guards = ['lease', 'claim', 'key'] as const;
-export type Guard = (typeof guards)[number];
+export const moneyGuards = ['lease', 'claim', 'key'] as const;
+export type MoneyGuard = (typeof moneyGuards)[number];
 
 const switches = z.object({
   /** Guards that are off. */
-  off: z.array(z.enum(guards)),
+  off: z.array(z.enum(moneyGuards)),
   /** From when until when the key's guard was off (ISO 8601), the latest last. The end of a time that goes on is in the future. */
   keyOff: z.array(z.object({ from: z.string(), until: z.string() })),
   /** Offset of the clock of each host that has one (ms). */

@@ -6,20 +6,20 @@ import { startChild } from '../start/child.ts';
 import type { HostState } from './demoState.ts';
 import { type DemoHost, startDemoHost } from './host.ts';
 import { type Relay, startRelay } from './relay.ts';
-import type { Step } from './step.ts';
+import type { DemoStep } from './step.ts';
 import { switchFileSetting, writeSwitches } from './switchFile.ts';
 
 /** A service by the setting that has its address. */
-export const services = {
+export const serviceSettings = {
   cosmos: 'Cosmos',
   serviceBus: 'ServiceBus',
   storage: 'AzureWebJobsStorage',
   payments: 'STRIPE_API_BASE',
 } as const;
-export type ServiceName = keyof typeof services;
+export type ServiceName = keyof typeof serviceSettings;
 
 /** A local cloud in memory and the hosts that pay in it. Whatever it holds goes with it. */
-export interface World extends AsyncDisposable {
+export interface DemoWorld extends AsyncDisposable {
   hosts: readonly DemoHost[];
   /** Settings that lead to the services past every relay. */
   settings: Record<string, string | undefined>;
@@ -48,9 +48,9 @@ export async function startWorld({
 }: {
   folder: string;
   ports: readonly number[];
-  onStep: (host: string, step: Step) => void;
+  onStep: (host: string, step: DemoStep) => void;
   onState: (host: string, state: HostState) => void;
-}): Promise<World> {
+}): Promise<DemoWorld> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, 'logs'), { recursive: true });
   await using starting = new AsyncDisposableStack();
@@ -66,7 +66,7 @@ export async function startWorld({
   const relays = new Map<string, Relay[]>();
   const lines = await Promise.all(
     Object.entries(settings).map(async ([name, value = '']) => {
-      if (!Object.values<string>(services).includes(name)) return `${name}=${value}`;
+      if (!Object.values<string>(serviceSettings).includes(name)) return `${name}=${value}`;
       const local = /127\.0\.0\.1:(\d+)/g;
       const own = await Promise.all(
         [...value.matchAll(local)].map(async ([, port]) => starting.use(await startRelay(Number(port)))),
@@ -103,7 +103,7 @@ export async function startWorld({
     settings,
     switchFile,
     cut(service, isCut) {
-      for (const relay of relays.get(services[service]) ?? []) relay.cut(isCut);
+      for (const relay of relays.get(serviceSettings[service]) ?? []) relay.cut(isCut);
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startDemo } from '../../local/demo/demo.ts';
-import { guards } from '../../local/demo/switchFile.ts';
+import { moneyGuards } from '../../local/demo/switchFile.ts';
 
 const { values } = parseArgs({
   options: {
@@ -14,11 +14,11 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '3' },
   },
 });
-const off = guards.filter((guard) => values.off.split(',').includes(guard));
+const off = moneyGuards.filter((guard) => values.off.split(',').includes(guard));
 const [minutes, runs] = [Number(values.minutes), Number(values.runs)];
 if (off.length === 0 || off.join() !== values.off || !(minutes >= 1) || !(runs >= 1)) {
   console.log(
-    `npm run check -- demo --off ${guards.join(',')} [--minutes 3] [--runs 3]\n  --off: one or several, in this order`,
+    `npm run check -- demo --off ${moneyGuards.join(',')} [--minutes 3] [--runs 3]\n  --off: one or several, in this order`,
   );
   process.exit(2);
 }
@@ -45,7 +45,7 @@ for (let run = 1; run <= runs; run++) {
   const first = firstMs === undefined ? '' : `, the first after ${Math.round(firstMs / 1000)} s`;
   const figures = `due ${due}, paid ${paid}, charged ${charged}, charged twice ${twice}${first}`;
   console.log(`without ${off.join(', ')}, seeds ${seeds.join(', ')}: ${figures}`);
-  const isRight = off.length === guards.length ? firstMs !== undefined && firstMs < 60_000 : twice === 0;
+  const isRight = off.length === moneyGuards.length ? firstMs !== undefined && firstMs < 60_000 : twice === 0;
   if (!isRight) failed++;
 }
 await demo[Symbol.asyncDispose]();

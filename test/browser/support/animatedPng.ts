@@ -41,7 +41,7 @@ export function animatedPng(frames: readonly { png: Buffer; ms: number }[]): Buf
 }
 
 /** Reads the chunks of a PNG (https://www.w3.org/TR/png-3/#5Chunk-layout). */
-export function chunksOf(png: Buffer): { type: string; data: Buffer }[] {
+function chunksOf(png: Buffer): { type: string; data: Buffer }[] {
   const chunks: { type: string; data: Buffer }[] = [];
   for (let at = signature; at < png.length;) {
     const length = png.readUInt32BE(at);
