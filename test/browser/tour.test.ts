@@ -60,7 +60,7 @@ describe.skipIf(!hasBrowser())('the way of a new user', () => {
     await page.getByText('completed').first().waitFor();
     await picture('run');
     await page.getByRole('link', { name: 'Overview' }).click();
-    const paid = page.getByRole('listitem').filter({ hasText: /^Paid/ });
+    const paid = page.getByRole('listitem').filter({ hasText: /^Paid\d/ });
     await expect.poll(() => paid.textContent(), { timeout: 60_000 }).toContain('3');
     await picture('paid');
 

@@ -5,7 +5,7 @@ import { runProgram } from '../support/runProgram.ts';
 const program = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 test.each([
-  ['scripts/checks.ts', 'crash, chaos, '],
+  ['scripts/checks.ts', 'crash, fleet, '],
   ['scripts/packages.ts', 'library, local-azure, release'],
   ['local/main.ts', 'payments, traces, emulators'],
   ['bench/run.ts', 'pace, due-at-once, '],
