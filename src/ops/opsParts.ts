@@ -8,7 +8,6 @@ import type { Customers } from '../archive/customers.ts';
 import type { InvoiceArchive } from '../archive/restoreInvoice.ts';
 import type { ImportRecords } from '../importing/importRecords.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { AccountRecord } from '../paying/accountCheck.ts';
 import type { AuditTrail, Journal } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
@@ -19,7 +18,7 @@ import type { OpsRequest } from './requests.ts';
 export interface OpsParts {
   invoices: InvoiceStore;
   /** The provider's account that this deployment pays in. */
-  account: Pick<AccountRecord, 'find'>;
+  account: { find(): Promise<{ mode: string; account?: string } | undefined> };
   outbox: OutboxStore;
   job: Job;
   /** Shards of this deployment. */
