@@ -112,7 +112,10 @@ describe('a voided invoice with a payment', () => {
       { status: 'parked' },
       { runId: 'run-1', actor, reason: 'after an outage', assertHeld() {} },
     );
-    expect(counts).toEqual({ retried: 0, namesPayment: 1 });
+    expect(counts).toEqual({
+      counts: { retried: 0, namesPayment: 1 },
+      refused: [{ id: expect.any(String), why: expect.stringContaining('names a payment') }],
+    });
     expect(await stored()).toMatchObject({ status: 'parked' });
     expect(await charges()).toHaveLength(1);
   });
