@@ -109,7 +109,10 @@ function clientsOfCluster(
 
 /** `createClient` builds the class of all commands anew wherever the options differ from the last ones: a quarter of a second. */
 function newClient({ RedisClient }: NodeRedis, server: RedisServer) {
-  makeClient ??= RedisClient.factory({}) as NodeRedis['createClient'];
+  if (makeClient === undefined) {
+    const made: unknown = RedisClient.factory({});
+    makeClient = made as NodeRedis['createClient'];
+  }
   return makeClient(clientOptions(server));
 }
 let makeClient: NodeRedis['createClient'] | undefined;
