@@ -87,7 +87,9 @@ async function startRound(folder: string, ports: readonly number[]) {
   const observer = starting.use(createObserver(world.settings));
   const loops = [
     every(everyMs, importSome),
-    every(everyMs, () => observer.arm([...on].flatMap((id) => texts.faultOf(id).arm ?? []))),
+    every(everyMs, () =>
+      observer.arm([...[...on].flatMap((id) => texts.faultOf(id).arm ?? []), texts.slowTransactions]),
+    ),
     every(everyMs / 2, look),
     every(
       everyMs / 4,

@@ -39,6 +39,12 @@ export type FaultId = keyof typeof faults;
 export const faultIds = Object.keys(faults) as FaultId[];
 export const faultOf = (id: FaultId): Fault => faults[id];
 
+/** Each transaction takes as long as over a slow network, so that those of two hosts can meet. Armed after the faults. */
+export const slowTransactions = {
+  service: 'cosmos' as const,
+  body: { kind: 'delay', delayMs: 400, count: 1_000, filter: transactions },
+};
+
 /** Something that happens to one host. */
 export const hostFaults = {
   kill: switches.kill,

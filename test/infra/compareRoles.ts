@@ -98,6 +98,8 @@ const needs: readonly Need[] = [
 /** Calls that need no role, each with the reason. */
 const needNone: Record<string, string> = {
   'new DefaultAzureCredential(': 'only provides the identity',
+  'new AnonymousCredential(': 'a copy of what a client has that was given',
+  'new StorageSharedKeyCredential(': 'a copy of what a client has that was given',
   'new ServiceBusClient(': 'accesses nothing itself: its senders and receivers do',
   'app.http(': 'receives calls and makes none',
   'app.timer(': 'the host keeps timer locks in blobs, which the blob role covers',

@@ -90,7 +90,7 @@ describe('POST ops/bulk', () => {
     [{ ...wanted, filter: { status: 'parked', customers: 'x' } }, 'filter', 'customers'],
     [{ ...wanted, filter: { status: 'parked', currency: 'XXQ' } }, 'filter.currency', 'ISO 4217'],
     [{ ...wanted, filter: { status: 'parked', before: 'noon' } }, 'filter.before', 'expected a time'],
-    [{ action: 'retry', filter: { status: 'parked' } }, 'reason', 'expected string'],
+    [{ action: 'retry', filter: { status: 'parked' } }, 'reason', 'expected a reason of 1 to 500 characters'],
     [{ ...wanted, cap: 0 }, 'cap', '>=1'],
     [
       { ...wanted, action: 'redrive', filter: { queue: 'work-items' } },

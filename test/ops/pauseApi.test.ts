@@ -26,8 +26,8 @@ const shown = async () => ({
 
 describe('POST ops/pause', () => {
   test.each([
-    [{}, 'reason', 'expected string'],
-    [{ reason: '  ' }, 'reason', '>=1'],
+    [{}, 'reason', 'expected a reason of 1 to 500 characters'],
+    [{ reason: '  ' }, 'reason', 'expected a reason of 1 to 500 characters'],
     [{ reason: 'x', until: 'tomorrow' }, 'until', 'expected a time from 1970 to 9999'],
     [{ reason: 'x', until: '2026-01-01T11:00:00Z' }, 'until', 'expected a time after now'],
     [{ reason: 'x', for: '1h' }, 'body', 'for'],
