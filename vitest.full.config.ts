@@ -13,6 +13,7 @@ export default defineConfig({
     // The machine may be busy.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 20_000 } },
     env: { NODE_COMPILE_CACHE: compiledCode, TESTS: 'full' },
     projects: [
       { extends: true, test: { ...workers, name: 'own process', include: needsOwnProcess } },
