@@ -99,7 +99,7 @@ test.skipIf(noSignals)(
       child.kill('SIGKILL');
       await once(child, 'exit');
       killed = true;
-      // What is still waiting for an answer gets none.
+      // Requests in flight get no answer.
       void working.then(() => bus.close()).catch(() => {});
       cosmos.dispose();
       await expect.poll(() => isListening(blobPort), { timeout: 15_000 }).toBe(false);

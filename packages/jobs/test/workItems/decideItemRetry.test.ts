@@ -5,7 +5,7 @@ const start = Date.parse('2026-01-01T12:00:00.000Z');
 const hour = 3_600_000;
 const evenly = () => 0.5;
 
-/** All waits, in seconds, of a work item that cannot be done for so long, or until it becomes poison. */
+/** All waits, in seconds, of a work item that keeps failing, or until it becomes poison. */
 function waits(
   refused: boolean,
   untilMs: number,

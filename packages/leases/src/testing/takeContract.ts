@@ -151,7 +151,7 @@ export function takeContract({ subject, store, record, leaseMs, freshKey }: Cont
       await second[Symbol.asyncDispose]();
     });
 
-    test('one that has not asked for so long has lost its place', async () => {
+    test('one that has not asked for that time has lost its place', async () => {
       const key = freshKey();
       await takes(key, id(0));
       const crashed = await waitFor(key);

@@ -67,7 +67,7 @@ return { redis.call('HGET', record, 'version') or '', redis.call('HGET', record,
 `;
 
 /**
- * Those who wait, in the order of asking: a field of the record's hash, with a ticket and the end of its place for each. A ticket
+ * The waiters in the order of asking: a field of the record's hash, with a ticket and the end of its place for each. A ticket
  * begins with the channel on which its process listens.
  */
 const line = `${clock}
