@@ -94,7 +94,7 @@ describe('the identity of the pipeline', () => {
   const setup = read('deploy-identity.sh');
   const [, listed = ''] = /^ROLES="([^"]+)"/m.exec(setup) ?? [];
   const condition = (/--condition "([^"]+)"/.exec(setup)?.[1] ?? '').replaceAll('$ROLES', listed);
-  /** Those that the script of the subscription creates: `for ROLE in deployments locks; do`. */
+  /** Roles that the script of the subscription creates: `for ROLE in deployments locks; do`. */
   const definitions = (/^for ROLE in (.*); do$/m.exec(subscription)?.[1] ?? '')
     .split(' ')
     .map((name) =>

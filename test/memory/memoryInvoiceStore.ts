@@ -233,7 +233,7 @@ function reversedMinor({ reversals }: StoredDocument, sum: 'refundedMinor' | 'di
   return (reversals as Partial<Record<typeof sum, number>> | undefined)?.[sum] ?? 0;
 }
 
-/** Those of a kind that a search shows. */
+/** Invoices of one kind, as many as a search shows. */
 function few(found: readonly StoredDocument[]) {
   const invoices = readableDocuments(found.slice(0, mostFound), invoiceSchema, 'invoice');
   return { invoices, hasMore: found.length > mostFound };

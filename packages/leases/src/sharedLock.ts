@@ -46,7 +46,7 @@ export async function acquireAll(
   }
 }
 
-/** Gives back the last one first: whoever waits for the first finds the rest free. */
+/** Releases in reverse order: the next to acquire the first lock finds the others free. */
 async function releaseAll(leases: readonly Lease[]): Promise<void> {
   for (const lease of leases.toReversed()) await lease.release();
 }
