@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideRetry } from '../../src/after/retryInvoice.ts';
+import { decideRetry, waitsForRetry } from '../../src/after/retryInvoice.ts';
 import type { Invoice, PaymentState } from '../../src/invoice/invoice.ts';
 import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
@@ -135,4 +135,11 @@ describe('decideRetry', () => {
       ),
     );
   });
+});
+
+test('an invoice waits for a retry until the moment at which it is due', () => {
+  const [dueAt, now] = ['2026-01-01T12:00:00.000Z', '2026-01-03T12:00:00.000Z'];
+  const waits = (actionableAt: string) => waitsForRetry({ status: 'pending', dueAt, actionableAt }, now);
+  expect(waits('2026-01-03T12:00:00.001Z')).toBe(true);
+  expect(waits(now)).toBe(false);
 });

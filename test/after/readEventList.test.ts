@@ -214,7 +214,7 @@ describe('the list of events', () => {
 
 describe('beside a webhook', () => {
   /** The app with a webhook: what it delivers and what the list brings go to one queue, and each event has one effect. */
-  async function withWebhook(changes: { cursor?: EventCursor } = {}) {
+  async function withWebhook(changes: { cursor?: EventCursor; secrets?: string[] } = {}) {
     const secret = 'whsec_test';
     const telemetry = recordedTelemetry();
     const effects = memoryEffects();
@@ -223,7 +223,7 @@ describe('beside a webhook', () => {
     const real = stripeEvents(options);
     const instance = anInstance({ clock, telemetry });
     const intake = eventIntake({
-      webhookSecrets: [secret],
+      webhookSecrets: changes.secrets ?? [secret],
       events: {
         list(query) {
           looks.push(query);
@@ -280,6 +280,12 @@ describe('beside a webhook', () => {
       },
     };
   }
+
+  test('without a secret there is no webhook: the list is read at every tick', async () => {
+    const { looks, tick } = await withWebhook({ secrets: [] });
+    for (let ticks = 0; ticks < 3; ticks++) await tick();
+    expect(looks).toHaveLength(3);
+  });
 
   test('the list brings once an hour what did not arrive; what both bring has one effect', async () => {
     const { looks, handled, telemetry, tick, work, deliver } = await withWebhook();
