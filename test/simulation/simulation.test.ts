@@ -43,6 +43,7 @@ test('a seed has one history, whatever ran before it', async () => {
 });
 
 test('a seed has the same history in another time zone, language, memory and folder', async () => {
+  const schedules = isFull ? 12 : 3;
   const environments = [
     { TZ: 'UTC', LANG: 'C' },
     {
@@ -56,11 +57,11 @@ test('a seed has the same history in another time zone, language, memory and fol
   const hashes = await Promise.all(
     environments.map(async (env, place) => {
       const child = startWorker({ env: { ...process.env, ...env }, cwd: folders[place] ?? '.' });
-      const { schedules } = await answerOf(child, order(1, 12)).finally(() => child.kill());
-      return schedules.map(({ hash }) => hash);
+      const answer = await answerOf(child, order(1, schedules)).finally(() => child.kill());
+      return answer.schedules.map(({ hash }) => hash);
     }),
   );
-  expect(hashes[0]).toHaveLength(12);
+  expect(hashes[0]).toHaveLength(schedules);
   expect(hashes[1]).toEqual(hashes[0]);
 });
 
