@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { evidencePage } from '../../scripts/evidence/page.ts';
+import {
+  type EvidenceRecord,
+  type EvidenceRun,
+  hashOfFiles,
+  type KnownRow,
+  knownRows,
+  projectFolder,
+  runForEvidence,
+} from '../../scripts/evidence/records.ts';
+
+test('docs/evidence.md is what the records give (npm run evidence -- --page writes it)', () => {
+  expect(readFileSync(join(projectFolder, 'docs/evidence.md'), 'utf8')).toBe(evidencePage(knownRows()));
+});
+
+const run: EvidenceRun = {
+  command: 'npm run check -- fuzz',
+  at: '2026-11-28T03:00:00.000Z',
+  revision: '0123456789',
+  seconds: 92,
+  cores: 2,
+  memoryGb: 24,
+  node: '24.21.0',
+  exitCode: 0,
+  result: ['held'],
+};
+
+/** The page of one row with this record, as lines. */
+function pageOf(record: EvidenceRecord | undefined, filesNow = 'same'): string[] {
+  const row: KnownRow = {
+    name: 'fuzz',
+    shows: 'It holds.',
+    without: 'all else',
+    commands: ['npm run check -- fuzz', 'npm run check -- fuzz --more'],
+    minutes: 2,
+    files: [],
+    result: /./,
+    record,
+    filesNow,
+  };
+  return evidencePage([row]).split('\n');
+}
+const summary = (record: EvidenceRecord, filesNow?: string) =>
+  pageOf(record, filesNow).find((line) => line.startsWith('| [fuzz]'));
+
+test('a row says what came of its commands, and which have not been run', () => {
+  const once = summary({ files: 'same', runs: [run] });
+  expect(once).toBe(
+    '| [fuzz](#fuzz) | It holds. | held, 1 of 2 commands not run yet | 2026-11-28 03:00 UTC | 0123456789 | 92 s |',
+  );
+  const both = [run, { ...run, command: 'npm run check -- fuzz --more' }];
+  expect(summary({ files: 'same', runs: both })).toContain('| held | ');
+});
+
+test('a row whose files have changed is older than the code', () => {
+  expect(summary({ files: 'same', runs: [run] }, 'other')).toContain('; *older than the code* |');
+});
+
+test('a failure is shown until the same code passes, and is counted after that', () => {
+  const failed = { ...run, exitCode: 1, result: ['BROKEN'] };
+  const page = pageOf({ files: 'same', runs: [failed] });
+  expect(page.find((line) => line.startsWith('| [fuzz]'))).toContain('**failed: 1 of 1**');
+  expect(page).toContain('- [fuzz](#fuzz), 2026-11-28 03:00 UTC: `npm run check -- fuzz`');
+  expect(page).toContain('BROKEN');
+  expect(summary({ files: 'same', runs: [failed, run] })).toContain(
+    '| held, 1 of 2 commands not run yet, 1 earlier runs failed |',
+  );
+});
+
+test('schedules of several runs add up, each seed once, without those of a run that failed', () => {
+  const of = (from: number, count: number, exitCode = 0) => ({ ...run, exitCode, seeds: { from, count } });
+  const runs = [of(1, 100), of(51, 100), of(1_000, 50), of(2_000, 500, 1)];
+  expect(summary({ files: 'same', runs })).toContain(
+    '**failed: 1 of 4**, 1 of 2 commands not run yet, 200 schedules',
+  );
+});
+
+test('the hash of files depends on their contents, not on tests', () => {
+  const scripts = ['scripts/evidence/*.ts'];
+  expect(hashOfFiles(scripts)).not.toBe(hashOfFiles(['scripts/evidence/rows.ts']));
+  expect(hashOfFiles(scripts)).toBe(hashOfFiles([...scripts, 'test/docs/*.test.ts']));
+});
+
+test('of a run the lines of the result are kept, with machine and exit code', async () => {
+  const said = await runForEvidence(`node -p "'one\\ntwo'"`, /two/, { from: 7, count: 3 });
+  expect(said).toMatchObject({ exitCode: 9, seeds: { from: 7, count: 3 } });
+  expect(await runForEvidence(`node -p "'one\\ntwo'"`, /two/)).toMatchObject({
+    command: `node -p "'one\\ntwo'"`,
+    exitCode: 0,
+    result: ['two'],
+    node: process.version.slice(1),
+  });
+});
+
+test('of a failure the last lines are kept, standard error too', async () => {
+  const failed = await runForEvidence('node --no-such-option', /never/);
+  expect(failed).toMatchObject({ exitCode: 9 });
+  expect(failed?.result.join()).toContain('bad option: --no-such-option');
+});
