@@ -13,8 +13,8 @@ import { wasVoided } from '../src/invoice/namedPayments.ts';
 import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
 import { changeByPayment, movesMoney, ownershipOf, type PaymentFound } from '../src/paying/foundPayment.ts';
 import { noReversals } from '../src/paying/mergeReversals.ts';
+import { defaultSettlementPolicy as settlement } from '../src/paying/payingPolicy.ts';
 import type { ProviderPayment } from '../src/paying/paymentProvider.ts';
-import { defaultSettlementPolicy as settlement } from '../src/paying/settlement.ts';
 import { stripeLookups } from '../src/stripe/stripeLookups.ts';
 import { paymentFrom } from '../src/stripe/stripePayment.ts';
 

@@ -4,7 +4,7 @@ import type { Instance } from '../../packages/jobs/src/instance.ts';
 import { trackPayment } from '../../src/after/trackPayment.ts';
 import { followUpsOf } from '../../src/invoice/followUps.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
-import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
+import { defaultSettlementPolicy } from '../../src/paying/payingPolicy.ts';
 import { stripeAmount } from '../../src/stripe/stripeAmount.ts';
 import { stripeClient } from '../../src/stripe/stripeClient.ts';
 import { stripeProvider } from '../../src/stripe/stripeProvider.ts';

@@ -17,8 +17,9 @@ import {
   withLookAlikes,
   withProviderReversals,
 } from '../paying/mergeReversals.ts';
+import type { SettlementPolicy } from '../paying/payingPolicy.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
-import { decideDecline, type SettlementPolicy } from '../paying/settlement.ts';
+import { decideDecline } from '../paying/settlement.ts';
 import { goneBackNote } from './checkProvider.ts';
 import type { Recorded } from './record.ts';
 

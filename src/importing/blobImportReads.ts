@@ -5,10 +5,8 @@ import { z } from 'zod';
 import { blobStatus, inTime } from '../platform/blobRequests.ts';
 import type { Rejection } from './checkInvoice.ts';
 import { blobNameOf, importIdOf } from './importIds.ts';
-import type { ImportRecords, ImportView } from './importRecords.ts';
+import { type ImportRecords, type ImportView, statusAt } from './importRecords.ts';
 
-/** Milliseconds without a write of an import after which its process is taken for dead. Azure ends a request after 230 s. */
-const silentMs = 300_000;
 /** Bytes of a blob that hold a page of rejections, each of which has less than 4 KB. */
 const pageBytes = 524_288;
 
@@ -114,9 +112,7 @@ function viewOf(importId: string, metadata: unknown, clock: Clock): ImportView |
   const { data } = importMetadataSchema.safeParse(metadata);
   if (data === undefined) return undefined;
   const { startedat: startedAt, updatedat: updatedAt, status, parts: _, ...rest } = data;
-  const isSilent = clock.now() - Date.parse(updatedAt) > silentMs;
-  const seen = status === 'running' && isSilent ? 'interrupted' : status;
-  return { importId, status: seen, ...rest, startedAt, updatedAt };
+  return { importId, ...rest, status: statusAt(clock.now(), { status, updatedAt }), startedAt, updatedAt };
 }
 
 function decoded(text: string): unknown {

@@ -1,5 +1,25 @@
 import type { Invoice } from '../invoice/invoice.ts';
-import { defaultSettlementPolicy, type SettlementPolicy } from './settlement.ts';
+
+/** All in milliseconds. */
+export interface SettlementPolicy {
+  /** Wait after each soft decline until the next try; when they are used up the invoice is declined. */
+  softDeclineRetryMs: readonly number[];
+  /** Delay before we ask again for an unknown outcome under the same idempotency key. */
+  unknownBackoff: { base: number; cap: number };
+  /** Time after a look-up that found no payment before another one proves that there is none. */
+  noneFoundMs: number;
+  /** Delay before a retry where the provider certainly did nothing, or fails at other calls too. */
+  transientBackoff: { base: number; cap: number };
+}
+
+const day = 24 * 3600 * 1000;
+
+export const defaultSettlementPolicy: SettlementPolicy = {
+  softDeclineRetryMs: [1 * day, 3 * day, 7 * day],
+  unknownBackoff: { base: 5_000, cap: 300_000 },
+  noneFoundMs: 3_600_000,
+  transientBackoff: { base: 5_000, cap: 900_000 },
+};
 
 export interface PayingPolicy {
   settlement: SettlementPolicy;

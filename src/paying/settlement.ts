@@ -8,6 +8,7 @@ import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';
 import { newReversals, withProviderReversals } from './mergeReversals.ts';
+import type { SettlementPolicy } from './payingPolicy.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
 import type { ChargeOutcome, NotCalled, ProviderReversals } from './paymentProvider.ts';
 
@@ -45,27 +46,6 @@ export type Settlement =
   | { kind: 'processing'; paymentId: string; state: string }
   /** `unknown`: it may have been charged, and has to be looked up. */
   | { kind: 'parked'; reason: string; unknown: boolean };
-
-/** All in milliseconds. */
-export interface SettlementPolicy {
-  /** Wait after each soft decline until the next try; when they are used up the invoice is declined. */
-  softDeclineRetryMs: readonly number[];
-  /** Delay before we ask again for an unknown outcome under the same idempotency key. */
-  unknownBackoff: { base: number; cap: number };
-  /** Time after a look-up that found no payment before another one proves that there is none. */
-  noneFoundMs: number;
-  /** Delay before a retry where the provider certainly did nothing, or fails at other calls too. */
-  transientBackoff: { base: number; cap: number };
-}
-
-const day = 24 * 3600 * 1000;
-
-export const defaultSettlementPolicy: SettlementPolicy = {
-  softDeclineRetryMs: [1 * day, 3 * day, 7 * day],
-  unknownBackoff: { base: 5_000, cap: 300_000 },
-  noneFoundMs: 3_600_000,
-  transientBackoff: { base: 5_000, cap: 900_000 },
-};
 
 /**
  * Decides what an outcome means for the invoice at `now` (milliseconds). Pure.

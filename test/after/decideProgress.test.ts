@@ -6,12 +6,12 @@ import { reportEntriesOf } from '../../src/invoice/counters/counters.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { noReversals } from '../../src/paying/mergeReversals.ts';
+import { defaultSettlementPolicy as policy } from '../../src/paying/payingPolicy.ts';
 import type {
   PaymentProgress,
   ProviderPayment,
   ProviderReversals,
 } from '../../src/paying/paymentProvider.ts';
-import { defaultSettlementPolicy as policy } from '../../src/paying/settlement.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
 const at = '2026-01-05T12:00:00.000Z';

@@ -11,7 +11,7 @@ import { trackPayment } from '../../src/after/trackPayment.ts';
 import { webhookFollowUp } from '../../src/after/webhook.ts';
 import { followUpsOf } from '../../src/invoice/followUps.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
-import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
+import { defaultSettlementPolicy } from '../../src/paying/payingPolicy.ts';
 import { memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';
 import { anInstance } from '../support/anInstance.ts';

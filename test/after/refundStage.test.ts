@@ -12,7 +12,7 @@ import { webhookFollowUp } from '../../src/after/webhook.ts';
 import { followUpsOf } from '../../src/invoice/followUps.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
-import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
+import { defaultSettlementPolicy } from '../../src/paying/payingPolicy.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { memoryDocuments } from '../memory/memoryDocuments.ts';

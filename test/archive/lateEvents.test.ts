@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
+import { defaultSettlementPolicy } from '../../src/paying/payingPolicy.ts';
 import type { PaymentProvider, RetrievedPayment } from '../../src/paying/paymentProvider.ts';
-import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { emptyProvider } from '../support/emptyProvider.ts';
 import { followUpsForTests } from '../support/payingWorld.ts';

@@ -9,12 +9,8 @@
  */
 import { z } from 'zod';
 import type { Patch } from '../../packages/jobs/src/documents/documentStore.ts';
-import {
-  decideDispatch,
-  dispatchPatch,
-  type OutboxMessage,
-  type SendResult,
-} from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import { decideDispatch, type SendResult } from '../../packages/jobs/src/outbox/nextAttempt.ts';
+import { dispatchPatch, type OutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
 import { workItemSchema } from '../../packages/jobs/src/workItems/workItem.ts';
 import { reconciliationFollowUp } from '../../src/after/reconciliation.ts';
 import { planClaims } from '../../src/claiming/claimBatch.ts';
@@ -30,6 +26,7 @@ import {
 } from '../../src/invoice/invoiceChange.ts';
 import { chargeUnderKey } from '../../src/paying/chargeUnderKey.ts';
 import { repeated } from '../../src/paying/payBatch.ts';
+import { defaultSettlementPolicy } from '../../src/paying/payingPolicy.ts';
 import { type PaymentBatch, type PaymentCommand, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type {
   ChargeOutcome,
@@ -38,7 +35,7 @@ import type {
   NotCalled,
   SoughtPayment,
 } from '../../src/paying/paymentProvider.ts';
-import { decideSettlement, defaultSettlementPolicy, planSettlement } from '../../src/paying/settlement.ts';
+import { decideSettlement, planSettlement } from '../../src/paying/settlement.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
 export const minute = 60_000;

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxAttempts } from '../../src/invoice/invoice.ts';
+import { defaultSettlementPolicy as policy } from '../../src/paying/payingPolicy.ts';
 import { commandFor, type PaymentCommand } from '../../src/paying/paymentBatch.ts';
 import {
   type CommandOutcome,
   decideSettlement,
   planSettlement,
-  defaultSettlementPolicy as policy,
   type Settlement,
 } from '../../src/paying/settlement.ts';
 import { anInvoice } from '../support/anInvoice.ts';

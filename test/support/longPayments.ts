@@ -3,8 +3,8 @@ import { type CheckParts, checkPayments } from '../../src/after/checkPayments.ts
 import { claimBatch } from '../../src/claiming/claimBatch.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import { defaultSettlementPolicy } from '../../src/paying/payingPolicy.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
-import { defaultSettlementPolicy } from '../../src/paying/settlement.ts';
 import { stripeProvider } from '../../src/stripe/stripeProvider.ts';
 import { anInstance } from './anInstance.ts';
 import {

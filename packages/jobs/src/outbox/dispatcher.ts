@@ -4,14 +4,8 @@ import type { DocumentStore } from '../documents/documentStore.ts';
 import type { Instance } from '../instance.ts';
 import { inSpan } from '../tracing.ts';
 import { workInFlight } from '../workInFlight.ts';
-import {
-  type DispatchDecision,
-  decideDispatch,
-  markDispatched,
-  type OutboxMessage,
-  type SendResult,
-  waitedMs,
-} from './outboxMessage.ts';
+import { type DispatchDecision, decideDispatch, type SendResult } from './nextAttempt.ts';
+import { markDispatched, type OutboxMessage, waitedMs } from './outboxMessage.ts';
 
 /**
  * Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects and

@@ -11,7 +11,6 @@ export {
   type SendMessages,
 } from './dispatcher.ts';
 export {
-  type DispatchDecision,
   type NewOutboxMessage,
   newOutboxMessage,
   type OutboxEntry,
@@ -19,7 +18,7 @@ export {
   type OutboxStatus,
   outboxMessageSchema,
   outboxStatuses,
-  type SendResult,
 } from './outboxMessage.ts';
+export type { DispatchDecision, SendResult } from './nextAttempt.ts';
 export type { DueQuery, OutboxStore, RedrivenMessage } from './outboxStore.ts';
 export { oldestPendingMs, type SweepCounts, type SweepParts, sweepOutbox } from './sweepOutbox.ts';

@@ -1,10 +1,10 @@
-import { exponentialBackoff } from '@payonce/leases/backoff';
 import { type Clock, systemClock } from '@payonce/leases/clock';
 import { z } from 'zod';
 import { type DocumentStore, maxOperations, type Patch, StoreAway } from '../documents/documentStore.ts';
 import { formatVersion, readableDocuments } from '../documents/storedDocuments.ts';
 import { patience, writeUntilClear } from '../documents/writeUntilClear.ts';
 import { activeTrace } from '../tracing.ts';
+import type { DispatchDecision } from './nextAttempt.ts';
 
 /**
  * An outbox message and its states:
@@ -92,42 +92,8 @@ export function waitedMs({ createdAt, notBefore = createdAt }: OutboxMessage, no
   return Math.max(0, now - Date.parse(notBefore));
 }
 
-/** Answer of a destination about one message. */
-export type SendResult =
-  | { kind: 'sent' }
-  /** It may work later, however late; it may even have arrived. */
-  | { kind: 'failed'; error: string }
-  /** The destination rejects this very message, for example because it is too large: no later try would help. */
-  | { kind: 'refused'; error: string };
-
-/** Milliseconds: 1 s, 2 s, 4 s … 5 min. */
-const backoff = { base: 1_000, cap: 300_000 };
 /** Seconds that a dispatched message is kept for people to look at: a week. */
 export const dispatchedTtl = 7 * 24 * 3600;
-
-/** Decision on a message after a send. */
-export type DispatchDecision =
-  | { kind: 'dispatched' }
-  | { kind: 'retry'; attempts: number; at: string; error: string }
-  | { kind: 'parked'; attempts: number; error: string };
-
-/** Decides by the result of a send at `now` (milliseconds). Pure. */
-export function decideDispatch(
-  message: Pick<OutboxMessage, 'attempts'>,
-  result: SendResult,
-  now: number,
-): DispatchDecision {
-  if (result.kind === 'sent') return { kind: 'dispatched' };
-  const attempts = message.attempts + 1;
-  const { error } = result;
-  if (result.kind === 'refused') return { kind: 'parked', attempts, error };
-  return {
-    kind: 'retry',
-    attempts,
-    at: new Date(now + exponentialBackoff(attempts, backoff)).toISOString(),
-    error,
-  };
-}
 
 /**
  * The write that a decision asks for. It holds only if nobody has recorded anything since the message was read. The message expires only once it has been dispatched.

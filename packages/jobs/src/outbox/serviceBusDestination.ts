@@ -2,7 +2,8 @@ import { isServiceBusError, type ServiceBusMessage, type ServiceBusSender } from
 import { errorText } from '@payonce/leases/error-text';
 import { traceProperties } from '../tracing.ts';
 import type { SendMessages } from './dispatcher.ts';
-import type { OutboxMessage, SendResult } from './outboxMessage.ts';
+import type { SendResult } from './nextAttempt.ts';
+import type { OutboxMessage } from './outboxMessage.ts';
 
 /**
  * Time-out of one request with its retries, in milliseconds. The client's own time-outs do not cover opening a connection:

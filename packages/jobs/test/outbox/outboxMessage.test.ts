@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type DispatchDecision, decideDispatch, dispatchPatch } from '../../src/outbox/outboxMessage.ts';
+import { type DispatchDecision, decideDispatch } from '../../src/outbox/nextAttempt.ts';
+import { dispatchPatch } from '../../src/outbox/outboxMessage.ts';
 
 const now = Date.parse('2026-01-01T12:00:00.000Z');
 
