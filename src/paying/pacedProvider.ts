@@ -1,6 +1,12 @@
 import type { Instance } from '@payonce/jobs/instance';
-import type { Place, Turn } from '@payonce/jobs/rate';
-import { type Admission, createPacer, type Pacer, type PacerParts } from '@payonce/jobs/rate';
+import {
+  type Admission,
+  createPacer,
+  type Pacer,
+  type PacerParts,
+  type Place,
+  type Turn,
+} from '@payonce/jobs/rate';
 import { noteInSpan } from '@payonce/jobs/tracing';
 import { metric } from '../platform/appMetrics.ts';
 import { paceLimits } from '../platform/azureNames.ts';
@@ -177,31 +183,17 @@ export function paymentPace(parts: PacerParts, { rate, accountRate }: PaymentAll
 }
 
 function both(one: Turn, other: Turn): Turn {
+  const end = (how: (turn: Turn) => void) => [one, other].forEach(how);
   return {
-    answered() {
-      one.answered();
-      other.answered();
-    },
-    refused(retryAfterMs) {
-      one.refused(retryAfterMs);
-      other.refused(retryAfterMs);
-    },
-    unused() {
-      one.unused();
-      other.unused();
-    },
+    answered: () => end((turn) => turn.answered()),
+    refused: (retryAfterMs) => end((turn) => turn.refused(retryAfterMs)),
+    unused: () => end((turn) => turn.unused()),
   };
 }
 
-/** All in milliseconds. */
-interface BreakerPolicy {
-  /** Window in which calls are counted. */
-  windowMs: number;
-  /** Time that the circuit stays open until one call may try again. */
-  openMs: number;
-}
-
-const defaultBreakerPolicy: BreakerPolicy = { windowMs: 10_000, openMs: 10_000 };
+/** Window in which calls are counted, and time that the circuit stays open until one call may try again (ms). */
+const windowMs = 10_000;
+export const openMs = 10_000;
 
 /** With an answer within the window, this many failures, and more failures than answers, open the circuit. */
 const fewestFailures = 3;
@@ -234,10 +226,11 @@ type CircuitBreaker = <T extends CallAnswer>(call: () => Promise<T>) => Promise<
  * - half open: one call, a charge or a look-up, is made. An answer closes the circuit, a failure opens it again. Until
  *   then the other calls are refused as well: if they waited, a call could take up to twice its time-out.
  */
-export function circuitBreaker(
-  { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
-  { windowMs, openMs }: BreakerPolicy = defaultBreakerPolicy,
-): CircuitBreaker {
+export function circuitBreaker({
+  clock,
+  telemetry,
+  log,
+}: Pick<Instance, 'clock' | 'telemetry' | 'log'>): CircuitBreaker {
   let state: State = { kind: 'closed' };
   let recent: { atMs: number; failed: boolean }[] = [];
   let last: CallAnswer | undefined;

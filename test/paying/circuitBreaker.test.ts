@@ -1,18 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { circuitBreaker } from '../../src/paying/pacedProvider.ts';
+import { circuitBreaker, openMs } from '../../src/paying/pacedProvider.ts';
 import type { ChargeOutcome, FoundPayment, RateLimited } from '../../src/paying/paymentProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
-const policy = { windowMs: 10_000, openMs: 60_000 };
 const charged: ChargeOutcome = { kind: 'succeeded', paymentId: 'pi_1' };
 const notFound: FoundPayment = { kind: 'notFound' };
 const timeOut = { kind: 'unknown', message: 'no answer' } as const;
 const blocked = {
   kind: 'blocked',
   message: 'calls are blocked, since the provider fails broadly',
-  retryAfterMs: 60_000,
+  retryAfterMs: openMs,
 };
 
 /** A provider behind a breaker. Tests change its answers and their timing; `calls` counts the calls that got through. */
@@ -27,10 +26,8 @@ function guarded(answers: { charge?: ChargeOutcome | RateLimited; find?: FoundPa
     ready: Promise.resolve(),
     ...answers,
   };
-  const breaker = circuitBreaker(
-    { clock: { ...clock, now: () => clock.now() + wall.stepMs }, telemetry, log() {} },
-    policy,
-  );
+  const stepped = { ...clock, now: () => clock.now() + wall.stepMs };
+  const breaker = circuitBreaker({ clock: stepped, telemetry, log() {} });
   const provider = {
     charge: () =>
       breaker(async () => {
@@ -118,7 +115,7 @@ test.each(['charge', 'find'] as const)(
     const { call, given, since, clock } = await opened();
     const answer = Promise.withResolvers<void>();
     Object.assign(given, { charge: charged, find: notFound, ready: answer.promise });
-    await clock.advance(policy.openMs);
+    await clock.advance(openMs);
     const trial = call(kind);
     expect(await call('charge')).toMatchObject(blocked);
     expect(await call('find')).toEqual(blocked);
@@ -132,7 +129,7 @@ test.each(['charge', 'find'] as const)(
 
 test.each(['charge', 'find'] as const)('a trial %s that fails opens it again', async (kind) => {
   const { call, given, since, clock } = await opened();
-  await clock.advance(policy.openMs);
+  await clock.advance(openMs);
   expect(await call(kind)).toEqual({ ...timeOut, outage: true });
   Object.assign(given, { charge: charged, find: notFound });
   expect(await call('charge')).toMatchObject(blocked);
@@ -146,7 +143,7 @@ test.each([-3_600_000, 3_600_000])(
     const { call, given, since, clock, wall } = await opened();
     wall.stepMs = stepMs;
     given.charge = charged;
-    await clock.advance(policy.openMs - 1);
+    await clock.advance(openMs - 1);
     expect(await call('charge')).toEqual(blocked);
     await clock.advance(1);
     expect(await call('charge')).toEqual(charged);
@@ -156,12 +153,12 @@ test.each([-3_600_000, 3_600_000])(
 
 test('a trial that ends in an exception opens it again', async () => {
   const { call, given, clock } = await opened();
-  await clock.advance(policy.openMs);
+  await clock.advance(openMs);
   given.ready = Promise.reject(new Error('a defect'));
   await expect(call('charge')).rejects.toThrow('a defect');
   expect(await call('charge')).toEqual(blocked);
   Object.assign(given, { charge: charged, ready: Promise.resolve() });
-  await clock.advance(policy.openMs);
+  await clock.advance(openMs);
   expect(await call('charge')).toEqual(charged);
 });
 
@@ -229,7 +226,7 @@ test('a remembered failure is about its payment, whatever else fails', async () 
   await call('charge');
   given.charge = remembered;
   expect(await call('find')).toMatchObject({ kind: 'blocked' });
-  await clock.advance(policy.openMs);
+  await clock.advance(openMs);
   expect(await call('charge')).toEqual(remembered);
 });
 
