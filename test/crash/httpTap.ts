@@ -27,18 +27,19 @@ export interface HttpTapOptions {
   describeAnswer?: (exchange: HttpExchange, answer: HttpAnswer) => string | undefined;
   /** Kills the host behind this tap. */
   kill: () => void;
+  /** True once the host has been killed, by this tap or another: what it had sent by then is not forwarded any more. */
+  isDead: () => boolean;
   /** Called with every answer, including one that the host does not live to see. */
   answered?: (exchange: HttpExchange, answer: HttpAnswer) => void;
 }
 
 /** An HTTP proxy in front of one service for one host. Once the host is killed it forwards nothing more. */
 export async function startHttpTap(options: HttpTapOptions): Promise<HttpTap> {
-  const { gate, kill } = options;
+  const { gate, kill, isDead } = options;
   const target = new URL(options.target);
   const agent = new Agent({ keepAlive: true });
   const sockets = new Set<Socket>();
   const inFlight = new Set<Promise<unknown>>();
-  let dead = false;
 
   const server = createServer((incoming, response) => {
     const answered = answer(incoming)
@@ -62,7 +63,7 @@ export async function startHttpTap(options: HttpTapOptions): Promise<HttpTap> {
   async function answer(incoming: IncomingMessage): Promise<HttpAnswer | undefined> {
     const { method = '', url: path = '', headers } = incoming;
     const exchange: HttpExchange = { method, path, headers, body: await read(incoming) };
-    if (dead) return undefined;
+    if (isDead()) return undefined;
     const label = options.describe(exchange);
     const passage: Passage = label === undefined ? {} : gate.pass(label);
     if (passage.cut === 'before') return die();
@@ -70,11 +71,11 @@ export async function startHttpTap(options: HttpTapOptions): Promise<HttpTap> {
     options.answered?.(exchange, reply);
     const late = options.describeAnswer?.(exchange, reply);
     const { cut } = late === undefined ? passage : gate.pass(late, 'after');
-    return cut === 'after' || dead ? die() : reply;
+    if (cut === 'after') return die();
+    return isDead() ? undefined : reply;
   }
 
   function die(): undefined {
-    dead = true;
     kill();
     return undefined;
   }

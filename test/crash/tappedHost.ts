@@ -43,7 +43,9 @@ export async function startTappedHost(
   },
 ): Promise<TappedHost> {
   let host: HostProcess | undefined;
+  let dead = false;
   const kill = () => {
+    dead = true;
     host?.kill('SIGKILL');
     killed();
   };
@@ -51,8 +53,8 @@ export async function startTappedHost(
   const storage = new Map(cloud.storage.split(';').map((part) => splitAt(part, '=')));
   const endpoint = (name: string) => new URL(storage.get(name) ?? '');
   await using starting = new AsyncDisposableStack();
-  const http = async (options: Omit<Parameters<typeof startHttpTap>[0], 'gate' | 'kill'>) => {
-    const tap = await startHttpTap({ ...options, gate, kill });
+  const http = async (options: Omit<Parameters<typeof startHttpTap>[0], 'gate' | 'kill' | 'isDead'>) => {
+    const tap = await startHttpTap({ ...options, gate, kill, isDead: () => dead });
     starting.defer(() => tap.stop());
     return { address: `http://127.0.0.1:${tap.port}`, idle: () => tap.idle() };
   };

@@ -170,11 +170,13 @@ async function startHost(
   const taken = watchTakenMessages(() => true);
   const { origin } = new URL(cloud.queues.url);
   const ignore = () => undefined;
+  let dead = false;
   const tap = await startHttpTap({
     target: origin,
     gate: createGate(),
     describe: ignore,
     kill: ignore,
+    isDead: () => dead,
     answered: taken.answered,
   });
   starting.defer(() => tap.stop());
@@ -192,6 +194,7 @@ async function startHost(
     instance: env.INSTANCE_ID,
     process,
     async giveBack() {
+      dead = true;
       await tap.idle();
       await taken.giveBack(cloud.queues);
     },
