@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { CosmosConnection, ServiceBusConnection, StorageConnection } from '../platform/connections.ts';
-import { isHttps } from './addresses.ts';
-import { partsOf } from './connectionString.ts';
+import { isHttps, partsOf } from './addresses.ts';
 import type { Env } from './environment.ts';
 import { expected, missing, type ReportFinding, reportTo } from './findings.ts';
 

@@ -2,7 +2,7 @@
 import { type Env, withoutBlanks } from './environment.ts';
 import { schedule } from './fields.ts';
 import type { Schedules, Settings } from './settings.ts';
-import { telemetryConnection } from './telemetryConnection.ts';
+import { telemetryConnection } from './telemetrySettings.ts';
 
 /** NCRONTAB with seconds. */
 export const scheduleFields = {

@@ -18,8 +18,7 @@ import { expected } from './findings.ts';
 import { lockAddress } from './lockAddress.ts';
 import { scheduleFields } from './readParts.ts';
 import { BadSettings, type Settings } from './settings.ts';
-import { telemetryConnection } from './telemetryConnection.ts';
-import { traceSettings } from './traceSettings.ts';
+import { telemetryConnection, traceSettings } from './telemetrySettings.ts';
 
 const defaultPaymentTimeout = 30;
 
