@@ -139,6 +139,17 @@ describe('without any client', { timeout: 180_000 }, () => {
     await Promise.all(['all.mjs', 'all.cjs'].map((file) => project.run(file)));
   });
 
+  test('a Node that is too old is told so by the import', async () => {
+    const code = `
+      delete Promise.withResolvers;
+      for (const part of ['@payonce/leases', '@payonce/lock-stores/etcd'])
+        console.log(await import(part).catch((error) => error.message));
+    `;
+    installed.write(new Map([['old.mjs', code]]));
+    const message = `@payonce/leases needs Node 22.12 or later, not ${process.versions.node}`;
+    expect(await installed.run('old.mjs')).toBe(`${message}\n${message}`);
+  });
+
   test('metrics have names without a prefix', async () => {
     const code = `
       import { createLocks } from '@payonce/leases';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { bounded, type Clock, systemClock } from './clock.ts';
+import { bounded, type Clock, limit, systemClock } from './clock.ts';
 import { holdLease } from './holdLease.ts';
 import {
   type Acquired,
@@ -32,6 +32,10 @@ import {
   trustedUntil,
   waitBefore,
 } from './timing.ts';
+
+// At import: later it would be a call of something missing, in the middle of a lease.
+if (typeof Promise.withResolvers !== 'function')
+  throw new Error(`@payonce/leases needs Node 22.12 or later, not ${process.versions.node}`);
 
 /** Longest pause between two looks of a waiter, in multiples of which its place in line is kept. */
 const placeKeptFor = 3;
@@ -328,11 +332,17 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
           // It may have become free before anybody knew of this waiter.
           if (wait !== undefined) return;
         }
-        const called = new AbortController();
-        const over = AbortSignal.any([giveUp, called.signal]);
-        void wait?.called(over).then(() => called.abort());
-        await clock.sleep(ms, over).catch(() => {});
-        called.abort();
+        if (wait === undefined) return clock.sleep(ms, giveUp).catch(() => {});
+        const over = new AbortController();
+        const end = () => over.abort('over');
+        giveUp.addEventListener('abort', end, { once: true });
+        if (giveUp.aborted) end();
+        const cancel = limit(clock, ms, end);
+        await wait.called(over.signal);
+        cancel();
+        giveUp.removeEventListener('abort', end);
+        // Whatever was asked for the call is given up. Any reason will do: an error would cost as much as all of this.
+        end();
       },
 
       async [Symbol.asyncDispose]() {

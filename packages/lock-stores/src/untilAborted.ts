@@ -7,9 +7,12 @@ export function untilAborted<T>(signal: AbortSignal, call: () => Promise<T>): Pr
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const answer = call();
-    const awake = setInterval(() => {}, 1_000_000_000);
+    if (pending++ === 0) awake.ref();
+    let settled = false;
     const settle = (end: () => void) => {
-      clearInterval(awake);
+      if (settled) return;
+      settled = true;
+      if (--pending === 0) awake.unref();
       signal.removeEventListener('abort', giveUp);
       end();
     };
@@ -29,3 +32,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }
+
+/** One timer for all calls: it costs more than the rest of a call. */
+const awake = setInterval(() => {}, 1_000_000_000).unref();
+let pending = 0;

@@ -7,9 +7,9 @@ import { findProgram } from './findProgram.ts';
 import { freePorts } from './freePort.ts';
 import { type ServerProcess, startServer } from './serverProcess.ts';
 
-/** Where Debian has it. The jar names those that it needs; the other one writes what the server logs. */
+/** Where Debian has it. The jar names those that it needs, but for a codec of Netty (TLS) and what writes the log. */
 const jar = '/usr/share/java/zookeeper.jar';
-const classPath = `${jar}:/usr/share/java/slf4j-simple.jar`;
+const classPath = `${jar}:/usr/share/java/slf4j-simple.jar:/usr/share/java/netty-codec.jar`;
 
 export const zooKeeperPrograms = {
   java: findProgram('java'),
@@ -80,7 +80,8 @@ async function startMember(id: number, client: number, settings: Settings): Prom
     const socket = connect(client, '127.0.0.1');
     const late = setTimeout(() => socket.destroy(new Error('no answer')), 1_000);
     try {
-      socket.end('srvr');
+      // Not `end`: a server on Netty would leave before it answers.
+      socket.write('srvr');
       const [, found] = /^Mode: (\w+)$/m.exec(await text(socket)) ?? [];
       if (found === undefined) throw new Error('ZooKeeper serves nobody yet');
       return found;

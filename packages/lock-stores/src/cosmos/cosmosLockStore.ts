@@ -160,6 +160,20 @@ export function cosmosLockStore(container: CosmosLocks): LockStore {
       return isRefusal(codes[0]) ? 'changed' : 'notHeld';
     },
 
+    async forget(key, version, signal) {
+      const lease = { id: 'lease', lock: lockPartition(key), key, leaseId: '', ttl: leaseTtl(0) };
+      const operations: OperationInput[] = [
+        patchIn('record', { where: `c.version = ${quoted(version)}`, set: { version } }),
+        // Refused while there is another.
+        { operationType: 'Create', resourceBody: lease },
+        { operationType: 'Delete', id: 'lease' },
+        { operationType: 'Delete', id: 'record' },
+      ];
+      const codes = await inLock(key, operations, signal);
+      if (codes === undefined || codes[0] === itemStatus.notFound) return 'forgotten';
+      return isRefusal(codes[0]) ? 'changed' : 'held';
+    },
+
     async *list(prefix, abortSignal) {
       const query = 'SELECT * FROM c WHERE STARTSWITH(c.key, @prefix)';
       const parameters = [{ name: '@prefix', value: prefix }];

@@ -14,6 +14,9 @@ import { quorumMembers } from './quorumMembers.ts';
 import { quorumTraits } from './quorumTraits.ts';
 import { combined } from './quorumViews.ts';
 
+/** Number of looks that are remembered. Beyond it all of them are forgotten. */
+const mostLooks = 1_000;
+
 export interface QuorumOptions {
   /**
    * Time-out of one store (ms), where the others do not decide. Some calls ask twice, and a lease gives each of its requests
@@ -52,6 +55,8 @@ export function quorumLockStore(
   const members = quorumMembers(stores, clock, memberMs);
   const { quorum } = members;
   const fenceOf = (view: LockView) => view.record?.fence ?? -1;
+  /** The last look at each lock, for the raise that follows. Each member compares the version that it showed then. */
+  const looks = new Map<string, Awaited<ReturnType<typeof members.survey>>>();
 
   async function takeAway(key: string, version: string, signal: AbortSignal): Promise<Broken> {
     const found = await members.survey(key, signal);
@@ -92,6 +97,9 @@ export function quorumLockStore(
 
     async look(key, signal) {
       const found = await members.survey(key, signal);
+      looks.delete(key);
+      if (looks.size >= mostLooks) looks.clear();
+      if (found !== 'absent') looks.set(key, found);
       return found === 'absent' ? undefined : found.view;
     },
 
@@ -113,7 +121,8 @@ export function quorumLockStore(
 
     async raise(key, leaseId, record, version, signal) {
       checkOwner(record.owner);
-      const found = await members.survey(key, signal);
+      const found = looks.get(key) ?? (await members.survey(key, signal));
+      looks.delete(key);
       if (found === 'absent' || found.view.version !== version) return 'changed';
       return members.askInTurn({ key, leaseId }, signal, {
         async ask(store, each, member) {

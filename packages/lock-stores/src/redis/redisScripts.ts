@@ -70,7 +70,7 @@ return { redis.call('HGET', record, 'version') or '', redis.call('HGET', record,
  * The waiters in the order of asking: a field of the record's hash, with a ticket and the end of its place for each. A ticket
  * begins with the channel on which its process listens.
  */
-const line = `${clock}
+const line = `
 local function keptPlaces(text)
   local kept, time = {}, now()
   for _, place in ipairs(text and cjson.decode(text) or {}) do
@@ -81,10 +81,15 @@ end
 local function writePlaces(kept)
   if #kept > 0 then redis.call('HSET', record, 'line', cjson.encode(kept)) else redis.call('HDEL', record, 'line') end
 end
-local function callFirst(channels)
-  local text = redis.call('HGET', record, 'line')
-  local first = text and keptPlaces(text)[1]
-  if first then redis.call('PUBLISH', channels .. string.match(first[1], '^[^/]+'), first[1]) end
+`;
+
+/** Calls the first waiter, if there is one. Argument 2 is the prefix of channels. */
+const callFirst = `
+local text = redis.call('HGET', record, 'line')
+if text then
+  ${clock}${line}
+  local first = keptPlaces(text)[1]
+  if first then redis.call('PUBLISH', ARGV[2] .. string.match(first[1], '^[^/]+'), first[1]) end
 end
 `;
 
@@ -120,22 +125,25 @@ return 'acquired'
    * record behind its fence or empty. Answers with the fence, 0 without one; null if the lock is held, or somebody is before.
    */
   take: lockScript(
-    `${line}
-local holder = redis.call('GET', lease)
+    `${clock}
 local places, last, broken = unpack(redis.call('HMGET', record, 'line', 'record', 'broken'))
-if holder ~= ARGV[1] and (holder or places) then
-  local kept, mine = keptPlaces(places), 0
-  for at, place in ipairs(kept) do if place[1] == ARGV[3] then mine = at end end
-  local turn = not holder and (#kept == 0 or mine == 1)
-  if turn then
-    if mine == 1 then table.remove(kept, 1) end
-  elseif ARGV[3] ~= '' then
-    kept[mine > 0 and mine or #kept + 1] = { ARGV[3], now() + ARGV[4] }
+if places or not redis.call('SET', lease, ARGV[1], 'PX', ARGV[2], 'NX') then
+  ${line}
+  local holder = redis.call('GET', lease)
+  if holder ~= ARGV[1] then
+    local kept, mine = keptPlaces(places), 0
+    for at, place in ipairs(kept) do if place[1] == ARGV[3] then mine = at end end
+    local turn = not holder and (#kept == 0 or mine == 1)
+    if turn then
+      if mine == 1 then table.remove(kept, 1) end
+    elseif ARGV[3] ~= '' then
+      kept[mine > 0 and mine or #kept + 1] = { ARGV[3], now() + ARGV[4] }
+    end
+    if places or #kept > 0 then writePlaces(kept) end
+    if not turn then return false end
   end
-  if places or #kept > 0 then writePlaces(kept) end
-  if not turn then return false end
+  redis.call('SET', lease, ARGV[1], 'PX', ARGV[2])
 end
-redis.call('SET', lease, ARGV[1], 'PX', ARGV[2])
 if broken then redis.call('HDEL', record, 'broken') end
 if ARGV[6] == '' then return 0 end
 local before = last and string.match(last, '^{"fence":(%d+)') or 0
@@ -150,11 +158,12 @@ return fence
 
   /** Arguments: ticket, prefix of channels. */
   leave: lockScript(
-    `${line}
+    `${clock}${line}
 local kept, others = keptPlaces(redis.call('HGET', record, 'line')), {}
 for _, place in ipairs(kept) do if place[1] ~= ARGV[1] then others[#others + 1] = place end end
 writePlaces(others)
-if not redis.call('GET', lease) then callFirst(ARGV[2]) end
+if redis.call('GET', lease) then return 'left' end
+${callFirst}
 return 'left'
 `,
     anyOf('left'),
@@ -162,7 +171,7 @@ return 'left'
 
   /** Argument: expected version. Deletes the lock unless it is held or waited for. */
   forget: lockScript(
-    `${line}
+    `${clock}${line}
 if redis.call('EXISTS', record) == 0 then return 'forgotten' end
 if redis.call('GET', lease) or #keptPlaces(redis.call('HGET', record, 'line')) > 0 then return 'held' end
 if (redis.call('HGET', record, 'version') or '') ~= ARGV[1] then return 'changed' end
@@ -205,10 +214,10 @@ return redis.call('HGET', record, 'broken') == ARGV[1] and 'broken' or 'ended'
 
   /** Arguments: lease id, prefix of channels. */
   release: lockScript(
-    `${line}
+    `
 if redis.call('GET', lease) ~= ARGV[1] then return 'gone' end
 redis.call('DEL', lease)
-callFirst(ARGV[2])
+${callFirst}
 return 'released'
 `,
     anyOf('released', 'gone'),
@@ -216,13 +225,13 @@ return 'released'
 
   /** Arguments: expected version, prefix of channels. */
   break: lockScript(
-    `${line}
+    `
 if (redis.call('HGET', record, 'version') or '') ~= ARGV[1] then return 'changed' end
 local holder = redis.call('GET', lease)
 if not holder then return 'notHeld' end
 redis.call('HSET', record, 'broken', holder)
 redis.call('DEL', lease)
-callFirst(ARGV[2])
+${callFirst}
 return 'broken'
 `,
     anyOf('broken', 'notHeld', 'changed'),

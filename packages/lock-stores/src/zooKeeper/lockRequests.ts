@@ -2,7 +2,14 @@
 import type { LostReason, Refusal } from '@payonce/leases';
 import { brokenLeaseData, keyOfNode, type LockNodes, nodesOf, type SeenLock } from './lockNodes.ts';
 import type { ZooKeeperConnection } from './zooKeeperConnection.ts';
-import { createNodeUnlessThere, existsNode, getChildren, getData, sync } from './zooKeeperRequests.ts';
+import {
+  createNodeUnlessThere,
+  existsNode,
+  getChildren,
+  getData,
+  sync,
+  type ZooKeeperAcl,
+} from './zooKeeperRequests.ts';
 
 type On = [connection: ZooKeeperConnection, signal: AbortSignal];
 
@@ -20,9 +27,14 @@ export async function readLock(nodes: LockNodes, ...[connection, signal]: On): P
 }
 
 /** Creates the nodes that stay, unless they exist, and those above them. */
-export async function createLock(root: string, nodes: LockNodes, ...[connection, signal]: On): Promise<void> {
+export async function createLock(
+  root: string,
+  nodes: LockNodes,
+  acl: ZooKeeperAcl,
+  ...[connection, signal]: On
+): Promise<void> {
   const make = (paths: readonly string[]) =>
-    Promise.all(paths.map((path) => connection.send(createNodeUnlessThere(path), signal)));
+    Promise.all(paths.map((path) => connection.send(createNodeUnlessThere(path, acl), signal)));
   const [made] = await make([nodes.lock, nodes.tenure]);
   if (made !== 'no parent') return;
   // `/a`, `/a/b`, `/a/b/c`

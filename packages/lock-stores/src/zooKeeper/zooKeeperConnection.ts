@@ -1,16 +1,28 @@
 /**
  * A connection to one ZooKeeper server, for one session. We wrote our own client of the wire protocol because there is no
  * kept one: `zookeeper` has no build for Linux, and `node-zookeeper-client` has had no release since 2022. It has what locks
- * need, and no ACLs, SASL or TLS.
+ * need, and no SASL.
  */
 import { connect } from 'node:net';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { untilAborted } from '../untilAborted.ts';
-import { bool, bytes, int, type JuteReader, juteReader, long, splitMessages } from './jute.ts';
+import { bool, bytes, int, type JuteReader, juteReader, long, splitMessages, text } from './jute.ts';
 import type { ZooKeeperRequest } from './zooKeeperRequests.ts';
 
 export interface ZooKeeperServer {
   host: string;
   port: number;
+}
+
+/** How to connect to every server of an ensemble. */
+export interface ZooKeeperAccess {
+  /**
+   * For servers that take TLS (`secureClientPort`): options of `tls.connect`, such as `ca`, and `cert` and `key` where they ask for a
+   * certificate. Default: no TLS.
+   */
+  tls?: ConnectionOptions;
+  /** `user:password` of digest authentication. New nodes are then for this user alone. Default: everybody may do everything. */
+  digest?: string;
 }
 
 /** A session outlives its connections: a client with its id and password can resume it until it ends. */
@@ -58,19 +70,24 @@ const greeting = 0;
 /** The number of messages about watched nodes. */
 const news = -1;
 const ping = [int(-2), int(11)];
+/** Digest authentication, of the connection and not of the session. Not waited for: the server refuses what is not allowed. */
+const authenticate = (digest: string) => [int(-4), int(100), int(0), text('digest'), text(digest)];
 
 /**
  * Connects, and starts a session of `timeoutMs`, or goes on with `session`, whose time begins anew. `expired`: that session
  * has ended. With `pings` the session lives for as long as the connection does.
  */
 export async function connectToZooKeeper(
-  { host, port }: ZooKeeperServer,
+  { host, port, tls, digest }: ZooKeeperServer & ZooKeeperAccess,
   { timeoutMs, session, pings = false }: { timeoutMs: number; session?: ZooKeeperSession; pings?: boolean },
   signal: AbortSignal,
 ): Promise<ZooKeeperConnection | 'expired'> {
   signal.throwIfAborted();
   const server = `ZooKeeper at ${host}:${port}`;
-  const socket = connect({ host, port, noDelay: true });
+  const socket =
+    tls === undefined
+      ? connect({ host, port, noDelay: true })
+      : connectTls({ host, port, ...tls }).setNoDelay();
   const waiting = new Map<number, Waiting>();
   const watching = new Map<string, Set<() => void>>();
   let open = true;
@@ -143,6 +160,7 @@ export async function connectToZooKeeper(
     close(new Error(`${server} has ended the session`));
     return 'expired';
   }
+  if (digest !== undefined) socket.write(framed(authenticate(digest)));
   if (pings) {
     const pinging = setInterval(() => socket.write(framed(ping)), given.timeoutMs / 3).unref();
     socket.on('close', () => clearInterval(pinging));

@@ -1,5 +1,10 @@
 import { untilAborted } from '../untilAborted.ts';
-import { connectToZooKeeper, type ZooKeeperConnection, type ZooKeeperServer } from './zooKeeperConnection.ts';
+import {
+  connectToZooKeeper,
+  type ZooKeeperAccess,
+  type ZooKeeperConnection,
+  type ZooKeeperServer,
+} from './zooKeeperConnection.ts';
 import { closeSession } from './zooKeeperRequests.ts';
 
 /** The servers that keep the same data. Each connect goes to the one that answered last, or to the next if it failed. */
@@ -27,7 +32,7 @@ const sharedTimeoutMs = 10_000;
  *
  * @throws RangeError if it is not that.
  */
-export function zooKeeperEnsemble(connectString: string): ZooKeeperEnsemble {
+export function zooKeeperEnsemble(connectString: string, access: ZooKeeperAccess = {}): ZooKeeperEnsemble {
   const { servers, chroot } = parse(connectString);
   const serverOf = new WeakMap<ZooKeeperConnection, number>();
   let present = 0;
@@ -48,7 +53,7 @@ export function zooKeeperEnsemble(connectString: string): ZooKeeperEnsemble {
     const server = servers[turn];
     if (server === undefined) throw new RangeError('ZooKeeper needs at least one server');
     try {
-      const connection = await connectToZooKeeper(server, options, signal);
+      const connection = await connectToZooKeeper({ ...access, ...server }, options, signal);
       if (connection !== 'expired') serverOf.set(connection, turn);
       return connection;
     } catch (error) {

@@ -5,19 +5,22 @@ import { aborted } from '../untilAborted.ts';
 import { leaseSessions } from './leaseSessions.ts';
 import { brokenLeaseData, isOurs, nodesOf, versionOfNode, viewOfNode } from './lockNodes.ts';
 import { createLock, listLocks, readLock, refusalOfLease } from './lockRequests.ts';
+import { type ZooKeeperAccess, ZooKeeperRefused } from './zooKeeperConnection.ts';
 import { zooKeeperEnsemble } from './zooKeeperEnsemble.ts';
 import {
   check,
   createNode,
   existsNode,
+  getData,
   multi,
   remove,
   setData,
+  sync,
   watchNode,
   zooKeeperCode,
 } from './zooKeeperRequests.ts';
 
-export interface ZooKeeperLockOptions {
+export interface ZooKeeperLockOptions extends ZooKeeperAccess {
   /** The node below which the locks are. It is created if it is missing. Default: `/payonce/locks`. */
   root?: string;
   /** The servers' `tickTime`, in milliseconds. Default: 2,000, as in ZooKeeper's own sample. */
@@ -49,16 +52,17 @@ export function zooKeeperTraits(tickMs: number): StoreTraits {
  * - Waiters are woken when the lock is free; chance decides among them.
  * - The fence is in the data of the lock's node, written in one transaction that checks the lease and the version.
  * - The servers need a `tickTime` for the leases, and a `maxClientCnxns` (60 by default) above the locks that one machine
- *   holds at once, each with a connection. Anyone who reaches the servers may do everything: nodes have no ACLs.
+ *   holds at once, each with a connection. Without `digest` anyone who reaches the servers may do everything.
  * - What breaks it: data deleted or restored in a running system frees what is held, and only the holders' clocks make new
  *   fences rise. So does an ensemble with `forceSync=no` that loses its power. ClickHouse Keeper does not resume sessions: there a lease is lost at its first
  *   renewal (https://github.com/ClickHouse/ClickHouse/issues/116690).
  */
 export function zooKeeperLockStore(
   connectString: string,
-  { root: below = '/payonce/locks', tickMs = 2_000 }: ZooKeeperLockOptions = {},
+  { root: below = '/payonce/locks', tickMs = 2_000, ...access }: ZooKeeperLockOptions = {},
 ): LockStore {
-  const ensemble = zooKeeperEnsemble(connectString);
+  const ensemble = zooKeeperEnsemble(connectString, access);
+  const acl = access.digest === undefined ? 'open' : 'own';
   const sessions = leaseSessions(ensemble);
   const root = ensemble.chroot + below;
 
@@ -80,6 +84,7 @@ export function zooKeeperLockStore(
 
   return {
     traits: zooKeeperTraits(tickMs),
+    isPermanent: (error) => error instanceof ZooKeeperRefused && error.code === zooKeeperCode.notAllowed,
 
     async look(key, signal) {
       const seen = await readLock(nodesOf(root, key), await ensemble.shared(signal), signal);
@@ -89,7 +94,7 @@ export function zooKeeperLockStore(
     async create(key, signal) {
       const nodes = nodesOf(root, key);
       const connection = await ensemble.shared(signal);
-      await createLock(root, nodes, connection, signal);
+      await createLock(root, nodes, acl, connection, signal);
       const seen = await readLock(nodes, connection, signal);
       if (seen === undefined) throw new Error(`ZooKeeper has no lock "${key}" after it was created`);
       return viewOfNode(seen);
@@ -112,7 +117,10 @@ export function zooKeeperLockStore(
       const tenure = owner === undefined ? undefined : ours?.tenure;
       const handOver = tenure === undefined ? [] : [...isOurs(nodes, tenure), remove(nodes.lease)];
       const session = await sessions.start(name, nodes, leaseMs, signal);
-      const take = [createNode(nodes.lease, leaseId, 'with the session'), setData(nodes.tenure, leaseId)];
+      const take = [
+        createNode(nodes.lease, leaseId, 'with the session', acl),
+        setData(nodes.tenure, leaseId),
+      ];
       const answer = await session.connection.send(multi([...handOver, ...take]), signal);
       if (answer.kind === 'done') {
         sessions.took(session, answer.stats[0]?.version);
@@ -178,6 +186,27 @@ export function zooKeeperLockStore(
       const answer = await (await ensemble.shared(signal)).send(multi(operations), signal);
       if (answer.kind === 'done') return 'broken';
       return answer.operation === 1 ? 'notHeld' : 'changed';
+    },
+
+    async forget(key, version, signal) {
+      const nodes = nodesOf(root, key);
+      const connection = await ensemble.shared(signal);
+      const [, last, seen] = await Promise.all([
+        connection.send(sync(nodes.lock), signal),
+        connection.send(getData(nodes.tenure), signal),
+        readLock(nodes, connection, signal),
+      ]);
+      if (seen === undefined || last === undefined) return 'forgotten';
+      // New nodes count their versions anew, and the holder of a broken lease may be told of the break by a version only.
+      if (seen.lease !== undefined || last.data === brokenLeaseData) return 'held';
+      if (versionOfNode(seen.stat) !== version) return 'changed';
+      const checks = [check(nodes.tenure, last.stat.version), check(nodes.lock, seen.stat.version)];
+      const answer = await connection.send(
+        multi([...checks, remove(nodes.tenure), remove(nodes.lock)]),
+        signal,
+      );
+      if (answer.kind === 'done') return 'forgotten';
+      return answer.code === zooKeeperCode.notEmpty ? 'held' : 'changed';
     },
 
     async *list(prefix, signal) {

@@ -27,8 +27,10 @@ export interface ZooKeeperRequest<T> {
 export const zooKeeperCode = {
   runtimeInconsistency: -2,
   noNode: -101,
+  notAllowed: -102,
   badVersion: -103,
   nodeExists: -110,
+  notEmpty: -111,
   sessionExpired: -112,
 } as const;
 
@@ -45,8 +47,12 @@ const type = {
   closeSession: -11,
 } as const;
 
-/** Everybody may do everything. */
-const openAcl = [int(1), int(31), text('world'), text('anyone')];
+/** Who may do what with a node: everybody everything, or only who has authenticated as its creator has. */
+export type ZooKeeperAcl = 'open' | 'own';
+const acls: Readonly<Record<ZooKeeperAcl, Buffer[]>> = {
+  open: [int(1), int(31), text('world'), text('anyone')],
+  own: [int(1), int(31), text('auth'), text('')],
+};
 const ephemeral = 1;
 const [watch, noWatch] = [bool(true), bool(false)];
 
@@ -56,9 +62,14 @@ export interface ZooKeeperOperation {
   body: Buffer;
 }
 
-export const createNode = (path: string, data: string, lives: 'for ever' | 'with the session') => {
+export const createNode = (
+  path: string,
+  data: string,
+  lives: 'for ever' | 'with the session',
+  acl: ZooKeeperAcl = 'open',
+) => {
   const flags = lives === 'with the session' ? ephemeral : 0;
-  return { type: type.create, body: Buffer.concat([text(path), text(data), ...openAcl, int(flags)]) };
+  return { type: type.create, body: Buffer.concat([text(path), text(data), ...acls[acl], int(flags)]) };
 };
 
 export const remove = (path: string): ZooKeeperOperation => {
@@ -76,8 +87,9 @@ export const check = (path: string, version = -1): ZooKeeperOperation => {
 /** Creates a node that stays, unless it exists. */
 export const createNodeUnlessThere = (
   path: string,
+  acl: ZooKeeperAcl,
 ): ZooKeeperRequest<'created' | 'exists' | 'no parent'> => ({
-  ...createNode(path, '', 'for ever'),
+  ...createNode(path, '', 'for ever', acl),
   answer: () => 'created',
   codes: [
     [zooKeeperCode.nodeExists, 'exists'],

@@ -1,44 +1,17 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { afterAll, expect, test } from 'vitest';
+import { certificatePrograms, makeCertificates } from '../../../../test/support/certificates.ts';
 import { removeFolder } from '../../../../test/support/removeFolder.ts';
 import { etcdPrograms, startEtcd } from '../../../../test/support/servers/etcd.ts';
-import { describeWith, findProgram } from '../../../../test/support/servers/findProgram.ts';
+import { describeWith } from '../../../../test/support/servers/findProgram.ts';
 import { createLocks } from '../../../leases/src/index.ts';
 import { etcdLockStore } from '../../src/etcd/etcdLockStore.ts';
 
 const owner = { instance: 'a', job: 'tls' };
 
-describeWith({ ...etcdPrograms, openssl: findProgram('openssl') }, 'etcd over TLS', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'payonce-tls-'));
-  const file = (name: string) => readFileSync(join(folder, name));
-  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'ignore' });
-
-  /** A certificate that the authority has signed, or itself. */
-  function certify(name: string, subject: string): void {
-    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', `${name}.key`];
-    const signer = name === 'ca' ? [] : ['-CA', 'ca.pem', '-CAkey', 'ca.key'];
-    const names = ['-addext', 'subjectAltName=IP:127.0.0.1'];
-    openssl(
-      'req',
-      '-x509',
-      '-days',
-      '2',
-      '-subj',
-      subject,
-      '-out',
-      `${name}.pem`,
-      ...key,
-      ...signer,
-      ...names,
-    );
-  }
-  for (const name of ['ca', 'server', 'client']) certify(name, `/CN=${name}`);
-
+describeWith({ ...etcdPrograms, ...certificatePrograms }, 'etcd over TLS', async () => {
+  const { folder, file } = makeCertificates();
   const etcd = await startEtcd();
   /** Asks each client for a certificate of the authority, as a cluster with `client-cert-auth` does. */
   const options = { ca: file('ca.pem'), cert: file('server.pem'), key: file('server.key') };
