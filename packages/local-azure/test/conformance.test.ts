@@ -106,6 +106,20 @@ const cosmos: readonly Row[] = [
     'cosmos/items',
     'a partition key path may be nested, and a key hierarchical',
   ],
+  [
+    'ids as the service’s gateway reads them',
+    'yes',
+    '',
+    'cosmos/items',
+    'an item with the id %j is created, and reached by queries and batches only',
+  ],
+  [
+    'query metrics: time, items read and returned',
+    'differs',
+    '',
+    'cosmos/charges',
+    'query metrics say how many items were read, and how many returned, on each page',
+  ],
   ['keys are checked', 'yes', 'no', 'cosmos/auth', 'a custom key replaces the default one'],
   ['Entra tokens: taken unchecked', 'differs', '', 'cosmos/auth', 'an Entra ID token is taken unchecked'],
   [
@@ -116,7 +130,7 @@ const cosmos: readonly Row[] = [
     'a filter that an index serves is charged for what it finds, any other for all items',
   ],
   [
-    'stored procedures, triggers, functions, offers, users, conflicts',
+    'stored procedures, triggers, functions, offers, users, conflicts, index metrics',
     'refused',
     'stored procedures: no ([#294](https://github.com/Azure/azure-cosmos-db-emulator-docker/issues/294))',
     'cosmos/metadata',
@@ -192,10 +206,10 @@ const serviceBus: readonly Row[] = [
   ],
   [
     'actions of rules',
-    'refused',
     'yes',
-    'serviceBus/config',
-    'names every invalid field and every unsupported feature',
+    'yes',
+    'serviceBus/topics',
+    'an action changes a copy of the message; rules without one share a copy',
   ],
   [
     'forwarding',
@@ -226,7 +240,14 @@ const serviceBus: readonly Row[] = [
     'a link without an address, as used for transactions, is refused with a reason',
   ],
   [
-    'rules over AMQP, listing sessions',
+    'rules over AMQP (createRuleManager)',
+    'yes',
+    '',
+    'serviceBus/topics',
+    'a rule manager adds, lists and removes rules, which stay',
+  ],
+  [
+    'listing sessions, peeking without bodies',
     'refused',
     '',
     'serviceBus/amqp/wire',

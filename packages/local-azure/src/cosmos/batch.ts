@@ -53,7 +53,9 @@ export function runBatch(
   const operations = parseOperations(body);
   for (const { partitionKey } of operations) {
     if (partitionKey !== undefined && partitionOf(partitionKey, container) !== partition)
-      throw badRequest('The partition key of a batch operation differs from that of the batch.');
+      throw badRequest(
+        'One or more operations within the batch request have a different partition key value than the request.',
+      );
   }
   try {
     const done = inTransaction(container, (transaction) =>

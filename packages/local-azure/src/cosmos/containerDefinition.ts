@@ -76,9 +76,9 @@ function requirePaths({
   uniqueKeyPolicy,
   conflictResolutionPolicy,
 }: ContainerDefinition): void {
+  for (const path of key.paths) requireKeyPath(path);
   for (const path of [...key.paths, ...uniqueKeyPolicy.uniqueKeys.flatMap(({ paths }) => paths)])
     parsePath(path);
-  for (const path of key.paths) requireKeyPath(path);
   if (key.kind === 'Hash' && key.paths.length > 1)
     throw badRequest("A partition key of kind 'Hash' has exactly one path; several need 'MultiHash'.");
   if (key.kind === 'MultiHash' && key.version !== 2)
@@ -90,7 +90,7 @@ function requirePaths({
 /** A part of a partition key path with other characters has to be quoted. */
 function requireKeyPath(path: string): void {
   const plain = path.replaceAll(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, '');
-  const at = plain.search(/[\s*?[\]]/);
+  const at = plain.search(/^[^/]|[\s*?[\]]/);
   if (at < 0) return;
   throw badRequest(
     `The partition key component definition path '${path}' could not be accepted, failed near position '${at}'. ` +

@@ -16,7 +16,7 @@ import {
   upsertItem,
 } from './items.ts';
 import { parseJson, parseObject } from './json.ts';
-import { type DataOperation, isWrite } from './operation.ts';
+import { type DataOperation, isTrue, isWrite } from './operation.ts';
 import { feedAnswer, pageOf } from './pages.ts';
 import { createConditionCheck } from './patchCondition.ts';
 import { parsePatch } from './patchRequest.ts';
@@ -114,7 +114,9 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
       if (range === undefined && mustMerge(query.query)) throw notServedByGateway(query, container);
     }
     const asked = range === undefined ? rangesToAsk(query, container) : [range];
-    return pageOf(container, request, { range, asked }, (place) => {
+    const started = performance.now();
+    let metrics = '';
+    const answer = pageOf(container, request, { range, asked }, (place) => {
       const { partition, now: nowSeconds, pageSize } = source(container, headers, place.range);
       const page = queryToJson(
         db,
@@ -123,8 +125,13 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
         { maxItems: pageSize, continuation: place.continuation },
       );
       const bytes = page.json.reduce((sum, { length }) => sum + length, 0);
+      metrics =
+        `totalExecutionTimeInMs=${(performance.now() - started).toFixed(2)};retrievedDocumentCount=${page.visited};` +
+        `outputDocumentCount=${page.json.length};outputDocumentSize=${bytes}`;
       return { ...page, charge: queryCharge(page.visited, bytes) };
     });
+    if (!isTrue(headers['x-ms-documentdb-populatequerymetrics'])) return answer;
+    return { ...answer, headers: { ...answer.headers, 'x-ms-documentdb-query-metrics': metrics } };
   }
 
   function changeFeed(container: Container, headers: IncomingHttpHeaders, range: Range | undefined): Answer {

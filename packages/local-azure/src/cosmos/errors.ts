@@ -46,6 +46,8 @@ export class CosmosError extends Error {
   readonly headers: Record<string, string>;
   /** JSON text for SDKs, besides the message. */
   readonly info: string | undefined;
+  /** The answer is text, not JSON: it comes from in front of the service. */
+  readonly isPlain: boolean;
 
   constructor(
     status: number,
@@ -54,19 +56,29 @@ export class CosmosError extends Error {
       subStatus: sub = subStatus.none,
       headers = {},
       info,
+      isPlain = false,
       cause,
-    }: { subStatus?: number; headers?: Record<string, string>; info?: string; cause?: unknown } = {},
+    }: {
+      subStatus?: number;
+      headers?: Record<string, string>;
+      info?: string;
+      isPlain?: boolean;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause });
     this.status = status;
     this.subStatus = sub;
     this.headers = headers;
     this.info = info;
+    this.isPlain = isPlain;
   }
 }
 
 export const badRequest = (reason: string, sub: number = subStatus.none) =>
   new CosmosError(400, errorList(reason), { subStatus: sub });
+
+export const badUrl = () => new CosmosError(400, 'Bad Request - Invalid URL', { isPlain: true });
 
 export const itemNotFound = () =>
   new CosmosError(404, errorList('Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found'));
@@ -98,6 +110,7 @@ function errorList(reason: string): string {
 }
 
 export function errorBody(error: CosmosError, activityId: string): string {
+  if (error.isPlain) return error.message;
   return JSON.stringify({
     code: error.status === 429 ? '429' : (codes[error.status] ?? String(error.status)),
     message: `${error.message}\r\nActivityId: ${activityId}, Microsoft.Azure.Documents.Common/2.14.0`,

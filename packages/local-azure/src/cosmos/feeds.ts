@@ -41,7 +41,7 @@ export function readFeed(
   continuation: string | undefined,
 ): FeedPage & { continuation: string | undefined } {
   const after = continuation === undefined || continuation === '' ? 0 : Number(continuation);
-  if (!Number.isInteger(after)) throw badRequest(`The continuation '${continuation}' is invalid.`);
+  if (!Number.isInteger(after)) throw badRequest('Invalid Continuation Token');
   const within = withinOf(source);
   const rows = select(
     db,

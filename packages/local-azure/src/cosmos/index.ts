@@ -78,7 +78,8 @@ export async function startCosmos({
       isDataOperation(operation) && 'container' in route
         ? catalog.owner(route.database, route.container)
         : undefined;
-    const partition = container && partitionOfRequest(headers['x-ms-documentdb-partitionkey'], container);
+    const key = headers['x-ms-documentdb-partitionkey'];
+    const partition = container && partitionOfRequest(key, container, route.kind === 'item');
     const fault = faults.take({ operation, method, container: containerId, partition });
     return {
       fault,
@@ -125,8 +126,12 @@ export async function startCosmos({
   };
 }
 
-function partitionOfRequest(header: string | string[] | undefined, { partitionKey }: Container) {
-  return typeof header === 'string' ? partitionOfHeader(header, partitionKey) : undefined;
+function partitionOfRequest(
+  header: string | string[] | undefined,
+  { partitionKey }: Container,
+  ofItem: boolean,
+) {
+  return typeof header === 'string' ? partitionOfHeader(header, partitionKey, ofItem) : undefined;
 }
 
 function nameHeaders({ rid, link }: Container): Record<string, string> {

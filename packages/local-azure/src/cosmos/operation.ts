@@ -94,7 +94,6 @@ const uncovered: Record<string, string> = {
   'x-ms-documentdb-post-trigger-include': 'post-triggers',
   'x-ms-indexing-directive': 'indexing directives',
   'x-ms-documentdb-populatequotainfo': 'quota information',
-  'x-ms-documentdb-populatequerymetrics': 'query metrics',
   'x-ms-cosmos-populateindexmetrics-v2': 'index metrics',
   'x-ms-cosmos-is-client-encrypted': 'client-side encryption',
   'x-ms-start-epk': 'feed ranges smaller than a partition key range',

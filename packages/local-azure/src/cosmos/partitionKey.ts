@@ -29,13 +29,18 @@ export function partitionOfItem(item: JsonObject, { paths, maxBytes }: Partition
 /**
  * The canonical text of the partition key in a request's header.
  *
+ * @param ofItem the request is for one item, which has a value for each path
  * @throws {CosmosError} 400 if it does not fit the container
  */
-export function partitionOfHeader(header: string, { paths, maxBytes }: PartitionKeyRule): string {
+export function partitionOfHeader(
+  header: string,
+  { paths, maxBytes }: PartitionKeyRule,
+  ofItem = false,
+): string {
   const values = parseHeader(header);
   if (values.length === 0) return `[${paths.map(() => none).join(',')}]`;
-  if (values.length < paths.length) throw notCovered('prefixes of hierarchical partition keys');
-  if (values.length > paths.length)
+  if (values.length < paths.length && !ofItem) throw notCovered('prefixes of hierarchical partition keys');
+  if (values.length !== paths.length)
     throw badRequest('Partition key provided either does not correspond to definition in the collection.');
   return `[${values.map((value) => textOf(value, maxBytes)).join(',')}]`;
 }

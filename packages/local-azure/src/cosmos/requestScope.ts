@@ -56,8 +56,12 @@ export function requiredPartition(headers: IncomingHttpHeaders, container: Conta
   return partition;
 }
 
-/** The token by which a client asks for at least what it has seen. All ranges share the container's sequence. */
+/** The range that answered, and the token by which a client asks for at least what it has seen. All ranges share the container's sequence. */
 export function withSession(answer: Answer, { lsn }: Container, range: Range | undefined): Answer {
   if (range === undefined) return answer;
-  return { ...answer, headers: { 'x-ms-session-token': `${range.index}:-1#${lsn}`, ...answer.headers } };
+  const headers = {
+    'x-ms-session-token': `${range.index}:-1#${lsn}`,
+    'x-ms-documentdb-partitionkeyrangeid': String(range.index),
+  };
+  return { ...answer, headers: { ...headers, ...answer.headers } };
 }

@@ -9,7 +9,7 @@ import type { AccessKey } from './amqp/peer.ts';
 import { BadForwarding, type Broker, type Entity } from './broker/broker.ts';
 import { type EntityConfig, entityOf } from './config.ts';
 import { FilterError } from './filters/messageView.ts';
-import { compileRule, type Rule, ruleSchema } from './filters/rule.ts';
+import { compileRule, type Rule, ruleSchema, type RuleValue } from './filters/rule.ts';
 
 export interface AdministrationReply {
   status: number;
@@ -162,11 +162,6 @@ async function performRule(
   const same = ({ Name }: Rule) => Name.toLowerCase() === name.toLowerCase();
   const known = config.filters.find(same);
   const others = config.filters.filter((rule) => !same(rule));
-  const change = (filters: readonly Rule[]) => {
-    const changed = { ...config, filters };
-    broker.update(entity, changed);
-    broker.journal.putEntity(changed);
-  };
   if (method === 'GET')
     return {
       status: 200,
@@ -176,7 +171,7 @@ async function performRule(
     if (known !== undefined && !updates) throw new Refused(409, `The rule "${name}" already exists.`);
     if (known === undefined && updates) throw notFound(path);
     const rule = readRule({ ...(await contentOf(body)), Name: name });
-    change([...others, rule]);
+    broker.setRules(entity, [...others, rule]);
     return {
       status: known === undefined ? 201 : 200,
       body: xmlOf(entry(url, path, describeRule(rule, entity))),
@@ -184,7 +179,7 @@ async function performRule(
   }
   if (method !== 'DELETE') throw new Refused(405, `${method} is not supported.`);
   if (known === undefined) throw notFound(path);
-  change(others);
+  broker.setRules(entity, others);
   return { status: 200, body: '' };
 }
 
@@ -286,16 +281,19 @@ const filterElement = z.looseObject({
   Properties: pairs.optional(),
 });
 
+const actionElement = z
+  .looseObject({ SqlExpression: z.string().optional(), Parameters: pairs.optional() })
+  .optional();
+
 /** @throws {Refused} {z.ZodError} {FilterError} */
 function readRule({ Name, Filter, Action }: Xml): Rule {
   const { $, SqlExpression, Parameters, Properties, ...fields } = filterElement.parse(Filter);
   const type = Object.entries($).find(([name]) => name.endsWith(':type'))?.[1];
-  const action = (Action as { SqlExpression?: string } | undefined)?.SqlExpression;
-  if (action !== undefined) throw new Refused(501, 'Actions of rules are not supported here.');
+  const action = actionElement.parse(Action);
   const rule = ruleSchema.parse({
     Name,
-    Properties:
-      type === 'CorrelationFilter'
+    Properties: {
+      ...(type === 'CorrelationFilter'
         ? {
             FilterType: 'Correlation',
             CorrelationFilter: { ...texts(fields), Properties: valuesOf(Properties) },
@@ -306,7 +304,11 @@ function readRule({ Name, Filter, Action }: Xml): Rule {
               SqlExpression: SqlExpression ?? (type === 'FalseFilter' ? '1=0' : '1=1'),
               Parameters: valuesOf(Parameters),
             },
-          },
+          }),
+      ...(action?.SqlExpression === undefined
+        ? {}
+        : { Action: { SqlExpression: action.SqlExpression, Parameters: valuesOf(action.Parameters) } }),
+    },
   });
   compileRule(rule);
   return rule;
@@ -315,7 +317,7 @@ function readRule({ Name, Filter, Action }: Xml): Rule {
 const texts = (fields: Xml) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value === 'string' && value !== ''));
 
-function valuesOf(of: z.output<typeof pairs> | undefined): Record<string, string | number | boolean> {
+function valuesOf(of: z.output<typeof pairs> | undefined): Record<string, RuleValue> {
   return Object.fromEntries(
     (of?.KeyValueOfstringanyType ?? []).map(({ Key, Value: { $, _: text } }) => {
       const type = Object.entries($)
@@ -323,6 +325,7 @@ function valuesOf(of: z.output<typeof pairs> | undefined): Record<string, string
         ?.split(':')[1];
       if (type === 'string') return [Key, text];
       if (type === 'boolean') return [Key, text === 'true'];
+      if (type === 'dateTime') return [Key, { DateTime: text }];
       if (type === 'double' || type === 'int' || type === 'long') return [Key, Number(text)];
       throw new Refused(501, `Values of the type ${type} are not supported in filters here.`);
     }),
@@ -383,7 +386,7 @@ function describe(broker: Broker, { config, queue, createdAt, updatedAt }: Entit
 }
 
 function describeRule({ Name, Properties }: Rule, { createdAt }: Entity): Described {
-  const { SqlFilter, CorrelationFilter } = Properties;
+  const { SqlFilter, CorrelationFilter, Action } = Properties;
   const { Properties: application = {}, ...system } = CorrelationFilter ?? {};
   const filter =
     SqlFilter === undefined
@@ -394,20 +397,32 @@ function describeRule({ Name, Properties }: Rule, { createdAt }: Entity): Descri
           CompatibilityLevel: 20,
           ...pairsOf('Parameters', SqlFilter.Parameters),
         };
-  const action = { $: { 'i:type': 'EmptyRuleAction' } };
+  const action =
+    Action === undefined
+      ? { $: { 'i:type': 'EmptyRuleAction' } }
+      : {
+          $: { 'i:type': 'SqlRuleAction' },
+          SqlExpression: Action.SqlExpression,
+          CompatibilityLevel: 20,
+          ...pairsOf('Parameters', Action.Parameters),
+        };
   return ['RuleDescription', { Filter: filter, Action: action, CreatedAt: iso(createdAt), Name }];
 }
 
-function pairsOf(name: string, values: Record<string, string | number | boolean>): Xml {
+function pairsOf(name: string, values: Record<string, RuleValue>): Xml {
   const entries = Object.entries(values);
   if (entries.length === 0) return {};
   const xsd = { 'xmlns:d6p1': 'http://www.w3.org/2001/XMLSchema' };
-  const type = (value: unknown) => (typeof value === 'number' ? 'double' : typeof value);
+  const type = (value: RuleValue) =>
+    typeof value === 'number' ? 'double' : typeof value === 'object' ? 'dateTime' : typeof value;
   return {
     [name]: {
       KeyValueOfstringanyType: entries.map(([Key, value]) => ({
         Key,
-        Value: { $: { 'i:type': `d6p1:${type(value)}`, ...xsd }, _: String(value) },
+        Value: {
+          $: { 'i:type': `d6p1:${type(value)}`, ...xsd },
+          _: String(typeof value === 'object' ? value.DateTime : value),
+        },
       })),
     },
   };

@@ -80,6 +80,17 @@ async function filled(indexingPolicy?: IndexingPolicy): Promise<Container> {
   return container;
 }
 
+test('query metrics say how many items were read, and how many returned, on each page', async () => {
+  const container = await filled();
+  const query = 'SELECT VALUE c.n FROM c WHERE c.n > 1 AND c.n < 5 ORDER BY c.n';
+  const pages = container.items.query(query, { populateQueryMetrics: true });
+  const { queryMetrics, resources } = await pages.fetchNext();
+  expect(resources).toEqual([2, 3, 4]);
+  expect(Object.values(queryMetrics as unknown as object)).toMatchObject([
+    { retrievedDocumentCount: 3, outputDocumentCount: 3, outputDocumentSize: 3 },
+  ]);
+});
+
 async function chargeOf(container: Container, query: string): Promise<number> {
   const { requestCharge } = await container.items.query(query).fetchAll();
   return requestCharge;

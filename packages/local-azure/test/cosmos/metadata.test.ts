@@ -194,8 +194,8 @@ test('an unsupported resource or option is 501 with its name', async () => {
       () => container.items.create({ id: 'a', pk: 'p' }, { preTriggerInclude: ['t'] as never }),
     ],
     [
-      'query metrics',
-      () => container.items.query('SELECT * FROM c', { populateQueryMetrics: true }).fetchAll(),
+      'index metrics',
+      () => container.items.query('SELECT * FROM c', { populateIndexMetrics: true }).fetchAll(),
     ],
   ];
   for (const [feature, call] of calls) {

@@ -11,6 +11,14 @@ test.each(['/id ds', '/*', '/a/*', '/a?', '/a[]', '/a/'])(
   },
 );
 
+test('the message about a path without a slash names the path', async () => {
+  const paths = ['id', '/id2'];
+  const refusal = refusalOf(
+    newContainer(cosmos, { partitionKey: { paths, kind: 'MultiHash' as never, version: 2 } }),
+  );
+  expect((await refusal).message).toContain("definition path 'id' could not be accepted");
+});
+
 test.each([
   ['/pk', { pk: 'x' }],
   ['/a/b', { a: { b: 'x' } }],

@@ -104,7 +104,7 @@ test('names every invalid field and every unsupported feature', () => {
                     Properties: {
                       FilterType: 'Sql',
                       SqlFilter: { SqlExpression: '1=1' },
-                      Action: { SqlExpression: 'SET a = 1' },
+                      Action: { SqlExpression: 'a = 1' },
                     },
                   },
                 ],
@@ -125,7 +125,7 @@ test('names every invalid field and every unsupported feature', () => {
   expect(problems).toMatch(/Topics\.0\.Properties: .*LockDuration/);
   expect(problems).toMatch(/Subscriptions\.0\.Name: expected only letters/);
   expect(problems).toMatch(/Subscriptions\.1\.Rules\.0: the SQL expression is wrong at the end: a =/);
-  expect(problems).toMatch(/Rules\.0\.Properties\.Action: actions of rules are not supported/);
+  expect(problems).toMatch(/Subscriptions\.2\.Rules\.0: the SQL expression is wrong at a: a = 1/);
 });
 
 test('rejects two queues with the same name, and a file that is missing', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FilterError, type MessageView } from '../../src/serviceBus/filters/messageView.ts';
-import { compileSql } from '../../src/serviceBus/filters/sqlFilter.ts';
+import { compileSql, parseChanges } from '../../src/serviceBus/filters/sqlFilter.ts';
 
 const properties: Record<string, string | number | boolean> = {
   color: 'red',
@@ -66,4 +66,15 @@ describe('SQL filters, with the properties color, quantity, urgent, [a b], path'
     expect(() => compileSql(sql)).toThrow(FilterError);
     expect(() => compileSql(sql)).toThrow(reason);
   });
+});
+
+test.each([
+  ['SET a', 'wrong at the end'],
+  ["SET a = 'x' b = 1", 'wrong at b'],
+  ['a = 1', 'wrong at a'],
+  ['SET a = newid()', 'function newid is not supported'],
+  ['SET sys.EnqueuedTimeUtc = 1', 'system property EnqueuedTimeUtc is not supported'],
+])('the action %s is refused: %s', (sql, reason) => {
+  expect(() => parseChanges(sql)).toThrow(FilterError);
+  expect(() => parseChanges(sql)).toThrow(reason);
 });

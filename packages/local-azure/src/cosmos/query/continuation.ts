@@ -32,7 +32,7 @@ export function writeToken(position: Position, query: string): string {
 
 export function readToken(token: string, query: string): Position {
   const parsed = tokenShape.safeParse(parseJsonOrUndefined(Buffer.from(token, 'base64url').toString()));
-  if (!parsed.success) throw new BadQuery('The continuation token is malformed.');
+  if (!parsed.success) throw new BadQuery('Invalid Continuation Token');
   const { q, n, a, s } = parsed.data;
   if (q !== query) throw new BadQuery('The continuation token belongs to another query.');
   return { given: n, from: a === undefined ? { skip: s ?? n } : { after: a } };
@@ -84,7 +84,7 @@ export function resume(select: CompiledSelect, place: readonly Bound[]): Resumed
 /** A NULL in the place cannot be compared. By then the ranks are equal, and the rank alone decides. */
 function beyondPlace(select: CompiledSelect, place: readonly Bound[]): string {
   const all = levels(select);
-  if (all.length !== place.length) throw new BadQuery('The continuation token is malformed.');
+  if (all.length !== place.length) throw new BadQuery('Invalid Continuation Token');
   let condition = '0';
   for (let index = all.length - 1; index >= 0; index--) {
     const level = all[index];

@@ -169,18 +169,45 @@ function encodeSection(code: number, value: Typed): Buffer {
 export function withApplicationProperties(bare: Buffer, changes: Record<string, unknown>): Buffer {
   const entries = Object.entries(changes).filter(([, value]) => value !== undefined);
   if (entries.length === 0) return bare;
+  return withSection(bare, sectionCodes.applicationProperties, (items) => {
+    for (const [name, value] of entries) setItem(items, name, types.wrap(value));
+    return types.Map32(items);
+  });
+}
+
+/** The same with one property, whose name is compared without case. Without a value, it is removed. @throws {DecodeError} */
+export function withApplicationProperty(bare: Buffer, name: string, value: unknown): Buffer {
+  const same = (item: Typed, index: number) =>
+    index % 2 === 0 && String(item.value).toLowerCase() === name.toLowerCase();
+  return withSection(bare, sectionCodes.applicationProperties, (items) => {
+    const at = items.findIndex(same);
+    if (value === undefined) return types.Map32(at < 0 ? items : items.toSpliced(at, 2));
+    const set = types.wrap(value);
+    return types.Map32(at < 0 ? [...items, types.wrap_string(name), set] : items.with(at + 1, set));
+  });
+}
+
+/** A copy of a message with one of its AMQP properties. @throws {DecodeError} */
+export function withField<Changed extends IncomingMessage>(
+  message: Changed,
+  place: number,
+  value: Typed,
+): Changed {
+  const bare = withSection(message.bare, sectionCodes.properties, (fields) => {
+    while (fields.length <= place) fields.push(types.wrap(null));
+    return types.wrap_list(fields.with(place, value));
+  });
+  const copy = { ...message, bare, sessionId: undefined };
+  readProperties(copy, bare, readSections(bare)[0]);
+  return copy;
+}
+
+function withSection(bare: Buffer, code: number, write: (items: Typed[]) => Typed): Buffer {
   const sections = readSections(bare);
-  const section = sections.find(({ code }) => code === sectionCodes.applicationProperties);
-  const items = section === undefined ? [] : readList(bare, section);
-  for (const [name, value] of entries) setItem(items, name, types.wrap(value));
-  const at = section?.start ?? sections.find(({ code }) => code > sectionCodes.applicationProperties)?.start;
-  const before = bare.subarray(0, at ?? bare.length);
-  const after = bare.subarray(section?.end ?? at ?? bare.length);
-  return Buffer.concat([
-    before,
-    encodeSection(sectionCodes.applicationProperties, types.Map32(items)),
-    after,
-  ]);
+  const section = sections.find((each) => each.code === code);
+  const at = section?.start ?? sections.find((each) => each.code > code)?.start ?? bare.length;
+  const value = write(section === undefined ? [] : readList(bare, section));
+  return Buffer.concat([bare.subarray(0, at), encodeSection(code, value), bare.subarray(section?.end ?? at)]);
 }
 
 function setItem(items: Typed[], name: string, value: Typed): void {

@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import type { Broker } from '../broker/broker.ts';
 import type { Queue } from '../broker/queue.ts';
 import type { Answer } from './requests.ts';
 import { lockLost } from './settlement.ts';
 
 /** A request to `$management` of a queue. */
 export interface Call {
+  broker: Broker;
   queue: Queue;
   now: number;
   body: unknown;
@@ -12,12 +14,14 @@ export interface Call {
   holdsSession: (sessionId: string) => boolean;
 }
 
-/** @throws {Refusal} {z.ZodError} {DecodeError} {NoDeadLetters} */
+/** @throws {Refusal} {z.ZodError} {DecodeError} {NoDeadLetters} {FilterError} */
 export type Operation = (call: Call) => Answer;
 
 export const bytes = z.custom<Buffer>((value) => Buffer.isBuffer(value), 'binary');
 
 export const ok = (body?: unknown): Answer => ({ statusCode: 200, statusDescription: 'OK', body });
+
+export const empty: Answer = { statusCode: 204, statusDescription: 'No Content', body: {} };
 
 /** A reply other than success. */
 export class Refusal extends Error {

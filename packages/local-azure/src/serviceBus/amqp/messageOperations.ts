@@ -3,13 +3,11 @@ import type { Delivery, Message } from '../broker/message.ts';
 import { readMessage } from './codec.ts';
 import { encodeDelivered } from './delivered.ts';
 import { tokenFromBytes, tokenToBytes } from './lockToken.ts';
-import { bytes, gone, type Operation, ok, Refusal } from './managementCall.ts';
+import { bytes, empty, gone, type Operation, ok, Refusal } from './managementCall.ts';
 import { checkMessage, checkSize } from './producer.ts';
-import type { Answer } from './requests.ts';
 import { types } from './rhea.ts';
 import { applySettlement } from './settlement.ts';
 
-const empty: Answer = { statusCode: 204, statusDescription: 'No Content', body: {} };
 const integer = z.union([z.int(), bytes.transform((value) => Number(value.readBigInt64BE(0)))]);
 const lockTokens = z.array(bytes.transform(tokenFromBytes));
 const text = z.string().nullish();

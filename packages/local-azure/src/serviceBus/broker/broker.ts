@@ -1,7 +1,7 @@
 import type { BrokerClock } from '../clock.ts';
 import type { EntityConfig } from '../config.ts';
 import { filterView, type MessageView } from '../filters/messageView.ts';
-import { compileRule } from '../filters/rule.ts';
+import { compileRule, type Rule } from '../filters/rule.ts';
 import type { Journal } from './journal.ts';
 import type { Message } from './message.ts';
 import { Queue } from './queue.ts';
@@ -22,8 +22,8 @@ export class BadForwarding extends Error {
 export interface Entity {
   config: EntityConfig;
   queue: Queue;
-  /** Of a subscription: true for each message that it takes. */
-  takes: (message: MessageView) => boolean;
+  /** What a subscription gets of a message: one for all rules without an action, and one for each with one. */
+  copies: (message: Message, view: MessageView) => Message[];
   createdAt: number;
   updatedAt: number;
 }
@@ -72,7 +72,7 @@ export class Broker {
       kind === 'topic' ? undefined : new Queue(`${name}/$DeadLetterQueue`, deadLetterRules(rules), journal);
     const queue = new Queue(name, rules, journal, dead, kind);
     const now = this.now();
-    const entity = { config, queue, takes: takerOf(config), createdAt: now, updatedAt: now };
+    const entity = { config, queue, copies: copierOf(config), createdAt: now, updatedAt: now };
     this.#entities.set(name.toLowerCase(), entity);
     for (const each of dead === undefined ? [queue] : [queue, dead]) {
       this.#byAddress.set(each.name.toLowerCase(), each);
@@ -89,9 +89,16 @@ export class Broker {
     Object.assign(queue.rules, config.rules);
     if (queue.deadLetters !== undefined)
       Object.assign(queue.deadLetters.rules, deadLetterRules(config.rules));
-    Object.assign(entity, { config, takes: takerOf(config), updatedAt: this.now() });
+    Object.assign(entity, { config, copies: copierOf(config), updatedAt: this.now() });
     queue.forwardReady();
     queue.deadLetters?.forwardReady();
+  }
+
+  /** Gives a subscription other rules, and keeps them. */
+  setRules(entity: Entity, filters: readonly Rule[]): void {
+    const config = { ...entity.config, filters };
+    this.update(entity, config);
+    this.journal.putEntity(config);
   }
 
   /** Removes an entity with its messages, and a topic's subscriptions. */
@@ -155,8 +162,8 @@ export class Broker {
     const passedOn = { ...message, timeToLive: left };
     if (from.kind === 'topic') {
       const view = filterView(message);
-      for (const { queue, takes } of this.subscriptionsOf(from.name))
-        if (takes(view)) enqueueAt(queue, passedOn, now);
+      for (const { queue, copies } of this.subscriptionsOf(from.name))
+        for (const copy of copies(passedOn, view)) enqueueAt(queue, copy, now);
       return true;
     }
     const target = from.rules.forwardTo === undefined ? undefined : this.find(from.rules.forwardTo);
@@ -180,15 +187,19 @@ export class Broker {
   }
 }
 
-function takerOf({ filters }: EntityConfig): Entity['takes'] {
+function copierOf({ filters }: EntityConfig): Entity['copies'] {
   const compiled = filters.map(compileRule);
-  return (message) => compiled.some((matches) => matches(message));
+  return (message, view) => {
+    const taking = compiled.filter(({ takes }) => takes(view));
+    const changed = taking.flatMap(({ change }) => (change === undefined ? [] : [change(message)]));
+    return changed.length < taking.length ? [message, ...changed] : changed;
+  };
 }
 
 /** A message without a session is a dead letter of what requires one. Its sender knew nothing of that. */
 function enqueueAt(queue: Queue, message: Message, now: number): void {
   if (!queue.rules.requiresSession || message.sessionId !== undefined) {
-    queue.enqueue(message, now);
+    queue.enqueue(message, now, true);
     return;
   }
   const reason = {

@@ -80,8 +80,16 @@ export class Queue {
     return this.#moves.shelf.counts;
   }
 
-  /** Stores a message and returns its sequence number. Undefined if it was dropped as a duplicate. */
-  enqueue(incoming: IncomingMessage & Partial<Pick<Message, 'deadLetter'>>, now: number): number | undefined {
+  /**
+   * Stores a message and returns its sequence number. Undefined if it was dropped as a duplicate.
+   *
+   * @param waited it comes from another queue or topic, and its schedule is one that it has waited for
+   */
+  enqueue(
+    incoming: IncomingMessage & Partial<Pick<Message, 'deadLetter'>>,
+    now: number,
+    waited = false,
+  ): number | undefined {
     this.advance(now);
     if (this.#isDuplicate(incoming, now)) return undefined;
     this.#moves.counters.sent++;
@@ -89,7 +97,7 @@ export class Queue {
     const message: Message = {
       ...incoming,
       // A message that need not wait is like one without a schedule: it is active at once, and says so when it is received.
-      scheduledFor: scheduled ? incoming.scheduledFor : undefined,
+      scheduledFor: scheduled || waited ? incoming.scheduledFor : undefined,
       sequenceNumber: this.#moves.nextSequence++,
       enqueuedAt: now,
       expiresAt: this.#moves.expiryFrom(now, incoming),

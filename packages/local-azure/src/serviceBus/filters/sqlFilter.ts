@@ -1,15 +1,25 @@
 /**
- * The SQL of subscription filters, with its three-valued logic: undefined is SQL's unknown
- * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-messaging-sql-filter).
+ * The SQL of rules: filters (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-messaging-sql-filter) with their
+ * three-valued logic, where undefined is SQL's unknown, and actions
+ * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-messaging-sql-rule-action).
  */
-import { FilterError, type MessageView, systemProperty } from './messageView.ts';
+import { FilterError, type MessageView, type SystemField, systemProperty } from './messageView.ts';
 
 export type FilterValue = string | number | boolean;
 type Value = FilterValue | undefined;
 type Evaluate = (message: MessageView) => Value;
 
+/** A property as SQL names it. */
+export type PropertyName = { system: SystemField } | { application: string };
+
+/** One statement of an action. Without a value, the property is removed. */
+export interface Change {
+  property: PropertyName;
+  value: Evaluate;
+}
+
 const tokenForms =
-  /\s*(?:('(?:[^']|'')*')|(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(@?[A-Za-z_][\w$]*)|(\[(?:[^\]]|\]\])+\]|"(?:[^"]|"")+")|(<>|!=|<=|>=|[=<>+\-*/%(),.]))/y;
+  /\s*(?:('(?:[^']|'')*')|(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(@?[A-Za-z_][\w$]*)|(\[(?:[^\]]|\]\])+\]|"(?:[^"]|"")+")|(<>|!=|<=|>=|[=<>+\-*/%(),.;]))/y;
 
 interface Token {
   kind: 'text' | 'number' | 'word' | 'quoted' | 'symbol' | 'end';
@@ -34,11 +44,20 @@ function tokensOf(sql: string): Token[] {
   return [...tokens, { kind: 'end', text: 'the end' }];
 }
 
+type Parameters = Readonly<Record<string, FilterValue>>;
+
 /** @throws {FilterError} for SQL that is malformed, or that this broker does not have */
-export function compileSql(
-  sql: string,
-  parameters: Readonly<Record<string, FilterValue>> = {},
-): (message: MessageView) => boolean {
+export function compileSql(sql: string, parameters: Parameters = {}): (message: MessageView) => boolean {
+  const whole = parserOf(sql, parameters).condition();
+  return (message) => whole(message) === true;
+}
+
+/** Statements in their order. @throws {FilterError} like {@link compileSql} */
+export function parseChanges(sql: string, parameters: Parameters = {}): Change[] {
+  return parserOf(sql, parameters).changes();
+}
+
+function parserOf(sql: string, parameters: Parameters): { condition(): Evaluate; changes(): Change[] } {
   const tokens = tokensOf(sql);
   let at = 0;
 
@@ -182,15 +201,20 @@ export function compileSql(
   }
 
   function property(): Evaluate {
+    const read = propertyName();
+    return (message) =>
+      'system' in read ? message.system(read.system) : message.application(read.application);
+  }
+
+  function propertyName(): PropertyName {
     const first = name();
     if (isSymbol('(')) throw new FilterError(`the SQL function ${first} is not supported here`);
-    if (!takeIf(isSymbol('.'))) return (message) => message.application(first);
+    if (!takeIf(isSymbol('.'))) return { application: first };
     const second = name();
-    if (first.toLowerCase() === 'user') return (message) => message.application(second);
+    if (first.toLowerCase() === 'user') return { application: second };
     if (first.toLowerCase() !== 'sys')
       throw new FilterError(`there is no SQL scope ${first}, only sys and user`);
-    const read = systemProperty(second);
-    return (message) => message.system(read);
+    return { system: systemProperty(second) };
   }
 
   function name(): string {
@@ -200,9 +224,28 @@ export function compileSql(
     return kind === 'word' ? text : text.slice(1, -1).replaceAll(']]', ']').replaceAll('""', '"');
   }
 
-  const whole = disjunction();
-  if (peek().kind !== 'end') throw unexpected();
-  return (message) => whole(message) === true;
+  function change(): Change {
+    const sets = takeIf(isWord('SET'));
+    if (!sets && !takeIf(isWord('REMOVE'))) throw unexpected();
+    const written = propertyName();
+    if (sets) expectSymbol('=');
+    const value = sets ? sum() : () => undefined;
+    takeIf(isSymbol(';'));
+    return { property: written, value };
+  }
+
+  return {
+    condition() {
+      const whole = disjunction();
+      if (peek().kind !== 'end') throw unexpected();
+      return whole;
+    },
+    changes() {
+      const statements = [change()];
+      while (peek().kind !== 'end') statements.push(change());
+      return statements;
+    },
+  };
 }
 
 function compare(operator: string, a: Value, b: Value): boolean | undefined {

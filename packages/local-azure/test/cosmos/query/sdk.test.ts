@@ -140,6 +140,19 @@ it('continuation tokens and indexes survive a restart', async () => {
   await removeFolder(data);
 });
 
+it('an answer names the range it is from; a continuation token of no query is 400', async () => {
+  const page = await container.items.query('SELECT * FROM c').fetchNext();
+  expect(page).toMatchObject({ headers: { 'x-ms-documentdb-partitionkeyrangeid': '0' } });
+  for (const pages of [
+    container.items.query('SELECT * FROM c', { continuationToken: 'junk' }),
+    container.items.readAll({ continuationToken: 'junk' }),
+  ]) {
+    const refusal = await refusalOf(pages.fetchNext());
+    expect(refusal.code).toBe(400);
+    expect(refusal.message).toContain('Invalid Continuation Token');
+  }
+});
+
 it('an invalid query is 400 with the place of the error, an unsupported feature is 501 with its name', async () => {
   const wrong = await refusalOf(container.items.query('SELECT * FORM c').fetchAll());
   expect(wrong.code).toBe(400);

@@ -125,11 +125,11 @@ test('batch delete reports how many messages it deleted', async () => {
 });
 
 test('an unsupported operation gets 501 with its name, a malformed request 400 with the field', async () => {
-  const rules = await ask('plain', 'com.microsoft:enumerate-rules', {});
-  expect(rules.application_properties).toMatchObject({
+  const sessions = await ask('plain', 'com.microsoft:get-message-sessions', {});
+  expect(sessions.application_properties).toMatchObject({
     statusCode: 501,
     errorCondition: 'amqp:not-implemented',
-    statusDescription: expect.stringContaining('com.microsoft:enumerate-rules'),
+    statusDescription: expect.stringContaining('com.microsoft:get-message-sessions'),
   });
   const malformed = await ask('plain', 'com.microsoft:renew-lock', { 'lock-tokens': 'none' });
   expect(malformed.application_properties).toMatchObject({
