@@ -1,11 +1,14 @@
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { amountText } from '../../ui/src/format/amountText.ts';
+import { currentBuild, nextBuild } from './build.ts';
 import type { DemoCharge, DemoEvent, DemoState, HostState } from './demoState.ts';
 import * as texts from './faults.ts';
 import type { FaultId, HostFault } from './faults.ts';
 import { createObserver, type ObservedInvoice, type Seen } from './observe.ts';
 import type { DemoStep } from './step.ts';
+import { switches } from './switches.ts';
 import { type MoneyGuard, moneyGuards, type Switches, writeSwitches } from './switchFile.ts';
 import { hostPorts, startWorld } from './world.ts';
 
@@ -21,6 +24,7 @@ export const demoAction = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('fault'), id: z.enum(texts.faultIds), on: z.boolean() }),
   z.strictObject({ do: z.literal('host'), host: z.int().min(0).max(2), what: z.enum(texts.hostFaultIds) }),
   z.strictObject({ do: z.literal('guards'), ids: z.array(z.enum(moneyGuards)), on: z.boolean() }),
+  z.strictObject({ do: z.literal('deploy') }),
   z.strictObject({ do: z.literal('all'), seed: z.int().min(0) }),
   /** Makes the world anew, with every switch back. */
   z.strictObject({ do: z.literal('reset') }),
@@ -71,6 +75,8 @@ async function startRound(folder: string, ports: readonly number[]) {
   const clocksBack = new Set<string>();
   const ended = new AbortController();
   let perSecond = 5;
+  let build = currentBuild();
+  let isDeploying = false;
   let running: { seed: number; until: number } | undefined;
   let seen: Seen = {
     due: 0,
@@ -220,6 +226,15 @@ async function startRound(folder: string, ports: readonly number[]) {
     running = undefined;
   }
 
+  async function deploy(): Promise<void> {
+    isDeploying = true;
+    build = nextBuild(build, join(folder, 'builds'));
+    note(`Deployment of ${build.version}: begins`);
+    for (const host of hosts) await host.replace(build);
+    note(`Deployment of ${build.version}: ends`);
+    isDeploying = false;
+  }
+
   const chargesByInvoice = () => Map.groupBy<string, DemoCharge>(seen.ledger, ({ invoice }) => invoice);
 
   return {
@@ -235,6 +250,9 @@ async function startRound(folder: string, ports: readonly number[]) {
         case 'guards':
           for (const id of action.ids) setGuard(id, action.on);
           return saveSwitches();
+        case 'deploy':
+          if (!isDeploying) void deploy();
+          return;
         case 'all':
           if (running === undefined) void startAllOfIt(action.seed);
       }
@@ -261,10 +279,11 @@ async function startRound(folder: string, ports: readonly number[]) {
         perSecond,
         figures: { due, paid, charged: charges.size, twice: twice.length },
         queue,
-        hosts: hosts.map(({ name, address, state }) => ({
+        hosts: hosts.map(({ name, address, state, version }) => ({
           name,
           address,
           state: state(),
+          version: version(),
           clockBack: clocksBack.has(name),
           leases: leases.get(name) ?? 0,
           calls: inHost.get(name)?.calls ?? 0,
@@ -272,6 +291,7 @@ async function startRound(folder: string, ports: readonly number[]) {
         })),
         faults: texts.faultIds.map((id) => ({ ...texts.faultOf(id), id, on: on.has(id) })),
         hostFaults: texts.hostFaultIds.map((id) => ({ ...texts.hostFaults[id], id })),
+        deployment: { ...switches.deploy, on: isDeploying },
         guards: moneyGuards.map((id) => ({ ...texts.guardTexts[id], id, on: !off.has(id) })),
         allOfIt: running && {
           seed: running.seed,

@@ -40,6 +40,7 @@ export interface DemoState {
   hosts: {
     name: string;
     state: HostState;
+    version: string;
     address: string;
     clockBack: boolean;
     /** Groups of invoices whose lease it was the last to take. */
@@ -49,6 +50,8 @@ export interface DemoState {
   }[];
   faults: (Breakable & { id: string; on: boolean })[];
   hostFaults: (Breakable & { id: string })[];
+  /** `on` while hosts are replaced. */
+  deployment: Breakable & { on: boolean };
   guards: (Breakable & { id: string; on: boolean })[];
   allOfIt: { seed: number; secondsLeft: number } | undefined;
   invoices: { id: string; status: string; amount: string; charges: number }[];
@@ -65,4 +68,5 @@ export type DemoAction =
   | { do: 'host'; host: number; what: string }
   | { do: 'guards'; ids: string[]; on: boolean }
   | { do: 'all'; seed: number }
+  | { do: 'deploy' }
   | { do: 'reset' };

@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Child, startChild } from '../start/child.ts';
+import { currentBuild, type DemoBuild } from './build.ts';
 import type { HostState } from './demoState.ts';
 import { readStep, type DemoStep } from './step.ts';
 
@@ -10,10 +12,14 @@ export interface DemoHost {
   name: string;
   address: string;
   state: () => HostState;
+  /** Version of the app that it runs, or ran last. */
+  version: () => string;
   kill(): void;
   /** As Azure stops an instance: ten seconds go by before the app hears of it. */
   terminate(): void;
   freeze(ms: number): void;
+  /** Stops it as Azure does and starts it with another build; resolves once that is up. */
+  replace(build: DemoBuild): Promise<void>;
   /** Ends it for good. */
   end(): Promise<void>;
 }
@@ -31,7 +37,6 @@ export interface DemoHostOptions {
 /** Time until a host that has gone is started again (ms). */
 const backAfterMs = 2_000;
 
-const preload = new URL('./preload.ts', import.meta.url).href;
 const program = fileURLToPath(
   new URL('../../packages/local-azure/src/functionsHost/main.ts', import.meta.url),
 );
@@ -43,6 +48,8 @@ export async function startDemoHost(options: DemoHostOptions): Promise<DemoHost>
   let state: HostState = 'starting';
   let child: Child | undefined;
   let ending = false;
+  let build = currentBuild();
+  let running = build;
   let thawing: NodeJS.Timeout | undefined;
   const become = (next: HostState) => {
     state = next;
@@ -70,7 +77,19 @@ export async function startDemoHost(options: DemoHostOptions): Promise<DemoHost>
   }
 
   async function launch(): Promise<Child> {
-    const args = [program, '--port', `${port}`, '--env-file', options.envFile, '--no-timer-singleton'];
+    running = build;
+    const { folder } = running;
+    const args = [
+      program,
+      '--port',
+      `${port}`,
+      '--env-file',
+      options.envFile,
+      '--no-timer-singleton',
+      '--app',
+      folder,
+    ];
+    const preload = pathToFileURL(join(folder, 'local/demo/preload.ts')).href;
     const nodeOptions = `${process.env.NODE_OPTIONS ?? ''} --import=${preload}`;
     const env = { ...options.env, INSTANCE_ID: name, NODE_OPTIONS: nodeOptions };
     const started = await startChild(name, args, { env, logFile: options.logFile });
@@ -100,6 +119,12 @@ export async function startDemoHost(options: DemoHostOptions): Promise<DemoHost>
     if (state === 'frozen') become('up');
   }
 
+  function terminate(): void {
+    if (state !== 'up') return;
+    child?.process.kill('SIGTERM');
+    become('stopping');
+  }
+
   const life = live();
   await firstUp.promise.catch((error: unknown) => {
     ending = true;
@@ -109,17 +134,22 @@ export async function startDemoHost(options: DemoHostOptions): Promise<DemoHost>
     name,
     address: `http://127.0.0.1:${port}`,
     state: () => state,
+    version: () => running.version,
     kill: () => signal('SIGKILL'),
-    terminate() {
-      if (state !== 'up') return;
-      child?.process.kill('SIGTERM');
-      become('stopping');
-    },
+    terminate,
     freeze(ms) {
       if (state !== 'up') return;
       signal('SIGSTOP');
       become('frozen');
       thawing = setTimeout(thaw, ms);
+    },
+    async replace(next) {
+      build = next;
+      // It may be frozen at first, or be killed on the way: whatever starts it again starts the new build.
+      while (!ending && (state !== 'up' || running !== next)) {
+        terminate();
+        await delay(250);
+      }
     },
     async end() {
       ending = true;

@@ -31,6 +31,14 @@ export const switches = {
     page: 'exactly-once.md',
     words: 'an hour of clock skew',
   },
+  deploy: {
+    title: 'Deploy another version',
+    breaks:
+      'A build with the next version number replaces the hosts, one after the other, in about a minute.',
+    stands: 'Interrupted batches come again to a host of either version, which sends the same keys.',
+    page: 'deploy.md',
+    words: 'Two versions may run side by side',
+  },
   late: {
     title: 'Provider answers late',
     breaks:

@@ -81,16 +81,17 @@ export function knownRows(): KnownRow[] {
 }
 
 /** Lines that are kept of a run: of a result, and the last ones of a failure. */
-const [mostLines, lastLines] = [60, 15];
+const [mostLines, lastLines] = [150, 15];
 
 /** Runs a command and shows its output. Returns what is kept of it; undefined if it was stopped by a signal. */
 export async function runForEvidence(
   command: string,
   result: RegExp,
   seeds?: { from: number; count: number },
+  show: (line: string) => void = console.log,
 ): Promise<EvidenceRun | undefined> {
   const full = seeds === undefined ? command : `${command} --from ${seeds.from} --seeds ${seeds.count}`;
-  console.log(`> ${full}`);
+  show(`> ${full}`);
   const at = new Date().toISOString();
   const started = performance.now();
   const revision = revisionNow();
@@ -103,12 +104,13 @@ export async function runForEvidence(
   const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
   const lines: string[] = [];
   for await (const line of createInterface(child.stdout)) {
-    console.log(line);
+    show(line);
     lines.push(stripVTControlCharacters(line).trimEnd());
   }
   const exitCode = await closed;
   if (exitCode === null) return undefined;
-  const found = lines.filter((line) => result.test(line));
+  // npm names the script first.
+  const found = lines.filter((line) => result.test(line) && !line.startsWith('> '));
   return {
     command: full,
     at,

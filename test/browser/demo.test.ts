@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { openDemo } from '../../local/demo/main.ts';
 import { removeFolder } from '../support/removeFolder.ts';
 import { noSignals } from '../support/signals.ts';
@@ -15,6 +16,28 @@ import { watchedPage } from './support/watchedPage.ts';
 /** With SCREENSHOTS=1 the picture of the README is taken on the way. */
 const pictureFile = fileURLToPath(new URL('../../docs/demo/walk.png', import.meta.url));
 const isRecorded = process.env.SCREENSHOTS === '1';
+
+const hostsOf = z.object({ hosts: z.array(z.object({ address: z.string() })) });
+const versionOf = z.object({ info: z.object({ version: z.string() }) });
+
+function partsOf(page: Page) {
+  const figure = async (name: string) => {
+    const shown = page.locator('.demo-top .figure').filter({ has: page.getByText(name, { exact: true }) });
+    return Number((await shown.locator('dd').textContent())?.replaceAll(',', ''));
+  };
+  return {
+    button: (name: string | RegExp) => page.getByRole('button', { name }),
+    figure,
+    /** Waits until so many more invoices are paid. */
+    paidMore: async (count: number) => {
+      const before = await figure('paid');
+      for (let waited = 0; (await figure('paid')) < before + count; waited++) {
+        expect(waited, `paid: ${await figure('paid')}, at first ${before}`).toBeLessThan(120);
+        await delay(500);
+      }
+    },
+  };
+}
 
 describe.skipIf(!hasBrowser() || noSignals)('the demo', () => {
   const stack = new AsyncDisposableStack();
@@ -39,19 +62,7 @@ describe.skipIf(!hasBrowser() || noSignals)('the demo', () => {
     // The README shows it at this width.
     if (isRecorded) await page.setViewportSize({ width: 900, height: 560 });
     await page.goto(demo.address);
-    const button = (name: string | RegExp) => page.getByRole('button', { name });
-    const figure = async (name: string) => {
-      const shown = page.locator('.demo-top .figure').filter({ has: page.getByText(name, { exact: true }) });
-      return Number((await shown.locator('dd').textContent())?.replaceAll(',', ''));
-    };
-    /** Waits until so many more invoices are paid. */
-    const paidMore = async (count: number) => {
-      const before = await figure('paid');
-      for (let waited = 0; (await figure('paid')) < before + count; waited++) {
-        expect(waited, `paid: ${await figure('paid')}, at first ${before}`).toBeLessThan(120);
-        await delay(500);
-      }
-    };
+    const { button, figure, paidMore } = partsOf(page);
     await paidMore(10);
     await picture();
 
@@ -99,6 +110,34 @@ describe.skipIf(!hasBrowser() || noSignals)('the demo', () => {
     expect(await figure('charged twice')).toBe(0);
     expect(watched.complaints).toEqual([]);
   }, 240_000);
+
+  test('another version replaces the hosts one after the other, and nobody is charged twice', async () => {
+    await using watched = await watchedPage(browser, demo, { signedOut: true });
+    const { page } = watched;
+    await page.goto(demo.address);
+    const { button, figure, paidMore } = partsOf(page);
+    /** The version that each host itself names. */
+    const versions = async () => {
+      const { hosts } = hostsOf.parse(await (await fetch(`${demo.address}/state`)).json());
+      return Promise.all(
+        hosts.map(async ({ address }) => {
+          const described = await fetch(`${address}/api/ops/openapi.json`);
+          return versionOf.parse(await described.json()).info.version;
+        }),
+      );
+    };
+    await expect.poll(() => page.getByText(/^host-\d up$/).count(), { timeout: 60_000 }).toBe(3);
+    const [now = ''] = await versions();
+    const next = now.replace(/\d+$/, (patch) => `${Number(patch) + 1}`);
+    await button('Deploy another version').click();
+    await page.getByText(`Deployment of ${next}: begins`).waitFor();
+    await page.getByText(`Deployment of ${next}: ends`).waitFor({ timeout: 180_000 });
+    expect(await versions()).toEqual([next, next, next]);
+    expect(await page.getByText(`Version ${next}`).count()).toBe(3);
+    await paidMore(10);
+    expect(await figure('charged twice')).toBe(0);
+    expect(watched.complaints).toEqual([]);
+  }, 300_000);
 
   test.each([
     { width: 1280, scheme: 'light' },

@@ -84,10 +84,11 @@ test('the hash of files depends on their contents, not on tests', () => {
   expect(hashOfFiles(scripts)).toBe(hashOfFiles([...scripts, 'test/docs/*.test.ts']));
 });
 
-test('of a run the lines of the result are kept, with machine and exit code', async () => {
-  const said = await runForEvidence(`node -p "'one\\ntwo'"`, /two/, { from: 7, count: 3 });
-  expect(said).toMatchObject({ exitCode: 9, seeds: { from: 7, count: 3 } });
-  expect(await runForEvidence(`node -p "'one\\ntwo'"`, /two/)).toMatchObject({
+test('of a run the lines of the result are kept, with the Node version and the exit code', async () => {
+  const shown: string[] = [];
+  const run = await runForEvidence(`node -p "'one\\ntwo'"`, /two/, undefined, (line) => shown.push(line));
+  expect(shown.slice(1)).toEqual(['one', 'two']);
+  expect(run).toMatchObject({
     command: `node -p "'one\\ntwo'"`,
     exitCode: 0,
     result: ['two'],
@@ -96,7 +97,8 @@ test('of a run the lines of the result are kept, with machine and exit code', as
 });
 
 test('of a failure the last lines are kept, standard error too', async () => {
-  const failed = await runForEvidence('node --no-such-option', /never/);
-  expect(failed).toMatchObject({ exitCode: 9 });
+  const failed = await runForEvidence('node --no-such-option', /never/, { from: 7, count: 3 }, () => {});
+  expect(failed).toMatchObject({ exitCode: 9, seeds: { from: 7, count: 3 } });
+  expect(failed?.command).toBe('node --no-such-option --from 7 --seeds 3');
   expect(failed?.result.join()).toContain('bad option: --no-such-option');
 });

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Demo } from '../../local/demo/demo.ts';
 import { allOfIt, allOfItMs, faultIds, faultOf, guardTexts, hostFaults } from '../../local/demo/faults.ts';
 import { serveDemo } from '../../local/demo/serve.ts';
+import { switches } from '../../local/demo/switches.ts';
 import { hasOwnKey } from '../../local/demo/switchFile.ts';
 import { removeFolder } from '../support/removeFolder.ts';
 
@@ -74,8 +75,13 @@ test('a form of another site cannot act, and a wrong action is refused with the 
 });
 
 test('every switch has its sentences, and leads to words that are in the docs', () => {
-  const all = [...faultIds.map(faultOf), ...Object.values(hostFaults), ...Object.values(guardTexts)];
-  expect(all).toHaveLength(18);
+  const all = [
+    ...faultIds.map(faultOf),
+    ...Object.values(hostFaults),
+    ...Object.values(guardTexts),
+    switches.deploy,
+  ];
+  expect(all).toHaveLength(19);
   for (const { title, breaks, stands, page: name, words } of all) {
     expect(`${breaks} ${stands}`, title).toMatch(/^[^|]+\. [^|]+\.$/);
     const path = fileURLToPath(new URL(`../../docs/${name}`, import.meta.url));

@@ -100,14 +100,14 @@ function Hosts({ state, act }: Props) {
     <section>
       <h2>Three hosts race for the work</h2>
       <ul class="figures demo-hosts">
-        {state.hosts.map(({ name, state: how, clockBack, leases, calls, latest }, host) => (
+        {state.hosts.map(({ name, state: how, version, clockBack, leases, calls, latest }, host) => (
           <li key={name} class="figure figure-body">
             <h3>
               {name} <span class={`status ${how === 'up' ? 'good' : 'warn'}`}>{how}</span>
               {clockBack && <span class="status warn">two hours behind</span>}
             </h3>
             <p>
-              {leases} of 4 groups, {calls} calls in flight
+              Version {version}, {leases} of 4 groups, {calls} calls in flight
             </p>
             <p class="demo-latest quiet">{latest}</p>
             <div class="actions">
@@ -126,6 +126,14 @@ function Hosts({ state, act }: Props) {
             </div>
           </li>
         ))}
+      </ul>
+      <ul class="demo-switches">
+        <Switch
+          of={state.deployment}
+          label={state.deployment.title}
+          on={state.deployment.on}
+          flip={() => act({ do: 'deploy' })}
+        />
       </ul>
       <details>
         <summary>The harm that each of these does, and what stands against it</summary>
