@@ -22,4 +22,5 @@ await runNamed('npm run check', {
   costs: () => import('./costs.ts'),
   calls: () => import('./callTables.ts').then(({ writeCallTables }) => writeCallTables()),
   screenshots: () => import('./screenshots.ts'),
+  walk: () => import('../test/browser/walk.ts'),
 });

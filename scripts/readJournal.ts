@@ -61,6 +61,7 @@ export interface JournaledChange {
   actorId?: string;
   change:
     | { kind: 'voided' }
+    | { kind: 'void undone' }
     | { kind: 'dueDate'; dueAt: string }
     | { kind: 'paymentMethod'; paymentMethod: string };
   /** False: no answer is on record, as of each invoice of a bulk run. It may have changed nothing. */
@@ -71,12 +72,13 @@ export interface JournaledChange {
 export const journaledActions = {
   void: 'void invoice',
   bulkVoid: 'bulk void',
+  undo: 'undo void',
   move: 'move due date',
   retry: 'retry invoice',
 } as const;
 
 /**
- * The invoices that people have voided, moved or given another payment method since a time (ISO 8601, UTC), in the order of
+ * The invoices that people have voided (or undone that), moved or given another payment method since a time (ISO 8601, UTC), in the order of
  * time. Refused requests are left out.
  */
 export async function journaledChanges(
@@ -112,6 +114,7 @@ function changeIn({
 }: Extract<JournalLine, { action: string }>): JournaledChange['change'] | undefined {
   const { dueAt, paymentMethod } = changes;
   if (action === journaledActions.void || action === journaledActions.bulkVoid) return { kind: 'voided' };
+  if (action === journaledActions.undo) return { kind: 'void undone' };
   if (action === journaledActions.move && typeof dueAt === 'string') return { kind: 'dueDate', dueAt };
   if (action === journaledActions.retry && typeof paymentMethod === 'string') {
     return { kind: 'paymentMethod', paymentMethod };

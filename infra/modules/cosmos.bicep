@@ -32,6 +32,7 @@ var containers = [
       '/customerId/?'
       '/currency/?'
       '/payment/id/?'
+      '/payment/paidAt/?'
       '/payment/keyCreatedAt/?'
       '/payment/unknownSince/?'
       '/payment/inProgress/since/?'

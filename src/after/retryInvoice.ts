@@ -2,6 +2,7 @@ import { type Invoice, nextKey, type PaymentState } from '../invoice/invoice.ts'
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { softDeclined, unrecordedPayments } from '../invoice/namedPayments.ts';
+import { stepsOf } from '../invoice/timeline.ts';
 import { checkNote } from './checkProvider.ts';
 import {
   type Corrected,
@@ -62,7 +63,7 @@ export function decideRetry(
     case 'pending':
       if (!waits) return { kind: 'refused', status };
       // Nothing has happened to it since the decline: its present key has never been sent.
-      return timeline.at(-1)?.what === softDeclined ? afterDecline() : mayBeCharged();
+      return stepsOf(timeline).at(-1)?.what === softDeclined ? afterDecline() : mayBeCharged();
     case 'parked':
       return mayBeCharged();
     case 'declined':

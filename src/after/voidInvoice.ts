@@ -1,5 +1,6 @@
 import { type Invoice, known } from '../invoice/invoice.ts';
 import { unrecordedPayments } from '../invoice/namedPayments.ts';
+import { voidUndone } from '../invoice/timeline.ts';
 import { checkNote } from './checkProvider.ts';
 import {
   type Corrected,
@@ -11,7 +12,7 @@ import {
   recordPayment,
   whileUnchanged,
 } from './corrections.ts';
-import { type Recorded, whySilent } from './record.ts';
+import { type Recorded, type RecordParts, record, whySilent } from './record.ts';
 
 /** Decision on a person's request to void an invoice. */
 export type VoidDecision =
@@ -30,11 +31,8 @@ export type VoidDecision =
  * charged, even if the last answer under the key said otherwise: two deliveries of its batch may have been in flight, and
  * only one of them had the last word. So may one that names a payment which nobody has recorded.
  */
-export function decideVoid({
-  status,
-  payment,
-  timeline,
-}: Pick<Invoice, 'status' | 'payment' | 'timeline'>): VoidDecision {
+export function decideVoid(invoice: Pick<Invoice, 'status' | 'payment' | 'timeline'>): VoidDecision {
+  const { status, payment, timeline } = invoice;
   const { unknownSince, keyCreatedAt, inProgress } = payment;
   const freely = unrecordedPayments({ payment, timeline }).length === 0 ? 'void' : 'check';
   switch (status) {
@@ -156,4 +154,38 @@ export function voidInvoice(
     const last = timeline.findLast(({ what }) => what === 'voided');
     return status === 'voided' && last?.by === actor && last.reason === reason;
   }
+}
+
+/** Decides whether a void is undone: only if no key was ever sent, so that the next charge is the first. Pure. */
+export function decideUndo(
+  invoice: Pick<Invoice, 'status' | 'dueAt' | 'payment' | 'timeline' | 'erased'>,
+): Pick<Recorded, 'kind' | 'change'> | Extract<NotCorrected, { kind: 'refused' | 'mayBeCharged' }> {
+  const { status, dueAt, payment, timeline, erased } = invoice;
+  if (status !== 'voided' || erased !== undefined) return { kind: 'refused', status };
+  // A key that started over has no age, but the timeline has the claim that sent it, or that the provider was asked.
+  const isUsed = timeline.some(({ batchId, check }) => (batchId ?? check) !== undefined);
+  if (isUsed || payment.keyNumber > 1 || decideVoid({ status: 'pending', payment, timeline }).kind !== 'void')
+    return { kind: 'mayBeCharged' };
+  return { kind: 'change', change: { set: { status: 'pending', actionableAt: dueAt }, clear: ['reason'] } };
+}
+
+/** Undoes the void of an invoice on behalf of `actor`: it is pending again, due when it was. @throws {NoClearAnswer} {NewerVersion} */
+export async function undoVoid(
+  parts: RecordParts,
+  id: string,
+  { actor: by, reason }: { actor: string; reason: string },
+): Promise<
+  ({ kind: 'undone' } & Corrected) | Extract<NotCorrected, { kind: 'notFound' | 'refused' | 'mayBeCharged' }>
+> {
+  const updated = await record<Extract<NotCorrected, { kind: 'refused' | 'mayBeCharged' }>>(
+    parts,
+    id,
+    (invoice) => {
+      const decision = decideUndo(invoice);
+      return decision.kind === 'change' ? { ...decision, entry: { what: voidUndone, by, reason } } : decision;
+    },
+  );
+  if (updated.kind === 'refused') return updated.why;
+  if (updated.kind === 'notFound') return updated;
+  return { kind: 'undone', from: updated.before.status, invoice: updated.invoice };
 }

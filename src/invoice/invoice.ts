@@ -12,7 +12,7 @@ import { searchTerms } from './searchTerms.ts';
  *      └──── settle ──────┘ └─ claim stale ─► claimed again       paid | declined | pending
  *                                             (one attempt more if calls had begun), or parked after the last
  *
- *   pending | declined | parked | processing ──a person──► voided
+ *   pending | declined | parked | processing ──a person──► voided ──a person, if no key was ever sent──► pending
  *
  * A run that has the lease of the shard's group changes `pending → claimed` and `claimed → claimed` (claiming/). The
  * consumer whose batch the claim names moves everything out of `claimed` (paying/). `processing` is a payment that is alive

@@ -1,4 +1,5 @@
 import type { Invoice } from './invoice.ts';
+import { voidUndone } from './timeline.ts';
 
 /** The payments that an invoice names, in its state and its timeline: any of them may hold money. */
 
@@ -29,9 +30,11 @@ export function unrecordedPayments(invoice: Pick<Invoice, 'payment' | 'timeline'
   return paymentIdsOf(invoice).filter((id) => !ended.has(id));
 }
 
+const decisions: ReadonlySet<string> = new Set(['voided', 'retried', voidUndone]);
+
 /** True if a person's last decision about an invoice was to void it: then no payment that turns up makes it paid. Pure. */
 export function wasVoided({ timeline }: Pick<Invoice, 'timeline'>): boolean {
-  return timeline.findLast(({ what }) => what === 'voided' || what === 'retried')?.what === 'voided';
+  return timeline.findLast(({ what }) => decisions.has(what))?.what === 'voided';
 }
 
 /** The timeline's words for a payment of somebody else, and for one whose money had gone back when it was seen. */

@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import type { NotCorrected } from '../after/corrections.ts';
 import { moveDueDate } from '../after/moveDueDate.ts';
+import { record as recordOn } from '../after/record.ts';
 import { retryInvoice } from '../after/retryInvoice.ts';
-import { voidInvoice } from '../after/voidInvoice.ts';
+import { undoVoid, voidInvoice } from '../after/voidInvoice.ts';
 import { importedFields } from '../importing/checkInvoice.ts';
-import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
+import { noteEntry } from '../invoice/timeline.ts';
 import { invoiceDetailAnswer } from './answers/invoiceAnswers.ts';
-import { call } from './call.ts';
-import { optionalReasonBody, reasonBody, reasonSchema } from './fields.ts';
-import { invoiceDetail, voidAdvice } from './invoiceView.ts';
+import { type AuditRecorder, call } from './call.ts';
+import { noteSchema, optionalReasonBody, reasonBody, reasonSchema } from './fields.ts';
+import { invoiceDetail } from './invoiceView.ts';
+import { type Advice, ofMove, ofRetry, ofUndo, ofVoid, whyNotCorrected } from './notCorrected.ts';
 import { conflict, notFound, unavailable } from './refusals.ts';
 import type { OpsResponse } from './requests.ts';
 
@@ -35,7 +37,7 @@ export const correctionCalls = {
     problems: [404, 409],
     async handle({ id, caller, body: { dueAt, reason }, record }, parts) {
       const moved = await moveDueDate(parts.corrections, id, { actor: caller.actor, dueAt });
-      if (moved.kind !== 'moved') return whyNotCorrected(id, moved, ofMove);
+      if (moved.kind !== 'moved') return refused(id, moved, ofMove);
       await record(id, { from: moved.before, to: dueAt, reason: reason ?? null });
       return { jsonBody: invoiceDetail(moved.invoice, parts.instance.clock) };
     },
@@ -61,11 +63,8 @@ export const correctionCalls = {
         ...method,
       });
       const detail = { notCharged, reason: reason ?? null, ...method };
-      if (retried.kind === 'recorded') {
-        const { from, status, paymentId } = retried;
-        await record(id, { from, ...detail, outcome: status, paymentId });
-      }
-      if (retried.kind !== 'retried') return whyNotCorrected(id, retried, ofRetry);
+      if (retried.kind !== 'retried')
+        return refused(id, retried, ofRetry, (found) => record(id, { ...detail, ...found }));
       const { from, invoice } = retried;
       await record(id, { from, keyNumber: invoice.payment.keyNumber, ...detail });
       return { jsonBody: invoiceDetail(invoice, parts.instance.clock) };
@@ -88,70 +87,57 @@ export const correctionCalls = {
         await record(id, { reason, outcome: 'voided', ...(repeated ? { repeated } : { from }) });
         return { jsonBody: invoiceDetail(result.invoice, parts.instance.clock) };
       }
-      if (result.kind === 'recorded') {
-        const { from, status, paymentId } = result;
-        await record(id, { reason, from, outcome: status, paymentId });
-      }
-      if (result.kind === 'notCanceled') {
-        await record(id, { reason, outcome: 'not canceled', paymentId: result.paymentId });
-      }
-      return whyNotCorrected(id, result, ofVoid);
+      return refused(id, result, ofVoid, (found) => record(id, { reason, ...found }));
+    },
+  }),
+  undoVoid: call({
+    method: 'POST',
+    audit: 'undo void',
+    route: 'ops/invoices/{id}/void/undo',
+    tag: 'Invoices',
+    summary: 'A voided invoice is pending again, if no key of it was ever sent',
+    body: reasonBody,
+    answer: { json: invoiceDetailAnswer },
+    problems: [404, 409],
+    async handle({ id, caller, body: { reason }, record }, parts) {
+      const undone = await undoVoid(parts.corrections, id, { actor: caller.actor, reason });
+      if (undone.kind !== 'undone') return refused(id, undone, ofUndo);
+      await record(id, { reason, from: undone.from });
+      return { jsonBody: invoiceDetail(undone.invoice, parts.instance.clock) };
+    },
+  }),
+  addNote: call({
+    method: 'POST',
+    audit: 'add note',
+    route: 'ops/invoices/{id}/notes',
+    tag: 'Invoices',
+    summary: 'Adds a note to the timeline of an invoice in any state',
+    body: z.strictObject({ text: noteSchema }),
+    answer: { json: invoiceDetailAnswer },
+    problems: [404],
+    async handle({ id, caller: { actor: by }, body: { text }, record }, parts) {
+      const noted = await recordOn<never>(parts.corrections, id, () => {
+        return { kind: 'change', change: {}, entry: { what: noteEntry, by, text } };
+      });
+      if (noted.kind !== 'updated') return notFound(`invoice "${id}"`);
+      await record(id, { text });
+      return { jsonBody: invoiceDetail(noted.invoice, parts.instance.clock) };
     },
   }),
 };
 
-/** The rest of the sentence that refuses a correction, by its reason. Absent: it is not refused for that. */
-interface Advice {
-  refused: (status: InvoiceStatus) => string;
-  recorded?: (status: 'paid' | 'processing') => string;
-  mayBeCharged?: string;
-}
-
-const ofRetry: Advice = {
-  refused: (status) =>
-    status === 'pending'
-      ? 'pending: it will be charged at the next run, or at the first one after it falls due. Another payment method has to come with the first retry'
-      : `${status}: expected one that is parked or declined, or that waits for a later try, of a customer who has not been erased`,
-  recorded: (status) => (status === 'paid' ? 'there is nothing to retry' : 'wait for its outcome'),
-  mayBeCharged:
-    'retry it without a payment method, or find out that nothing was charged and say so with notCharged',
-};
-
-const ofVoid: Advice = { refused: voidAdvice, recorded: () => 'refund it instead' };
-
-const ofMove: Advice = {
-  refused: (status) => `${status}: expected one that is pending, only those wait for their due date`,
-  mayBeCharged: 'its outcome has to be known first',
-};
-
-function whyNotCorrected(id: string, why: NotCorrected, advice: Advice): OpsResponse<never> {
-  switch (why.kind) {
-    case 'notFound':
-      return notFound(`invoice "${id}"`);
-    case 'refused':
-      return conflict(`invoice "${id}" is ${advice.refused(why.status)}`);
-    case 'recorded': {
-      const { paymentId, status } = why;
-      const now = `the provider has payment ${paymentId} for invoice "${id}", which is ${status} now`;
-      return conflict(`${now}: ${advice.recorded?.(status)}`);
-    }
-    case 'mayBeCharged':
-      return conflict(`invoice "${id}" may have been charged: ${advice.mayBeCharged}`);
-    case 'notCanceled':
-      return conflict(
-        `the provider does not cancel payment ${why.paymentId} of invoice "${id}" (${why.message}): wait for the outcome, then refund`,
-      );
-    case 'wait':
-      return conflict(
-        `the provider has no payment for invoice "${id}" yet, but a call may still be in flight: ask again from ${why.until} on`,
-      );
-    case 'unclear':
-      return conflict(`invoice "${id}" needs a look at the provider first: ${why.message}`);
-    case 'contended':
-      return conflict(`invoice "${id}" is being changed by others: ask again`);
-    case 'silent':
-      return unavailable(
-        `the provider could not say how invoice "${id}" stands, ask again later: ${why.message}`,
-      );
-  }
+/** Refuses a correction. `record`: a payment that was found, or not canceled, is on record too. */
+async function refused(
+  id: string,
+  why: NotCorrected,
+  advice: Advice,
+  record: (found: Parameters<AuditRecorder>[1]) => Promise<void> = async () => {},
+): Promise<OpsResponse<never>> {
+  const it = `invoice "${id}"`;
+  if (why.kind === 'notFound') return notFound(it);
+  if (why.kind === 'recorded')
+    await record({ from: why.from, outcome: why.status, paymentId: why.paymentId });
+  if (why.kind === 'notCanceled') await record({ outcome: 'not canceled', paymentId: why.paymentId });
+  const text = whyNotCorrected(it, why, advice);
+  return why.kind === 'silent' ? unavailable(text) : conflict(text);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Container } from '@azure/cosmos';
 import { formatVersion, type OnUnreadable, readableDocuments } from '@payonce/jobs/documents';
-import { fromCosmos, type ListByTime, pageByTime } from '@payonce/jobs/documents/cosmos';
+import { fromCosmos, type ListByTime, pageByTime, whereAll } from '@payonce/jobs/documents/cosmos';
 import type { Clock } from '@payonce/leases/clock';
 import { auditRecord } from './answers/reportAnswers.ts';
 import type { AuditTrail } from './auditTrail.ts';
@@ -15,16 +15,14 @@ export function cosmosAudit(container: Container, clock: Clock, onUnreadable?: O
       await fromCosmos(() => container.items.create(record));
     },
     async list({ from, to, target, actor, action, ...page }) {
-      const conditions = [
-        { condition: 'c.day >= @from', name: '@from', value: from },
-        { condition: 'c.day <= @to', name: '@to', value: to },
-        { condition: 'c.target = @target', name: '@target', value: target },
-        { condition: 'CONTAINS(c.actor, @actor, true)', name: '@actor', value: actor },
-        { condition: 'CONTAINS(c.action, @action, true)', name: '@action', value: action },
-      ].flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
       const list: ListByTime = {
-        where: ['true', ...conditions.map(({ condition }) => condition)].join(' AND '),
-        parameters: conditions.map(({ name, value }) => ({ name, value })),
+        ...whereAll(undefined, [
+          { condition: 'c.day >= @from', name: '@from', value: from },
+          { condition: 'c.day <= @to', name: '@to', value: to },
+          { condition: 'c.target = @target', name: '@target', value: target },
+          { condition: 'CONTAINS(c.actor, @actor, true)', name: '@actor', value: actor },
+          { condition: 'CONTAINS(c.action, @action, true)', name: '@action', value: action },
+        ]),
         by: 'at',
         order: 'DESC',
         ...(from !== undefined && from === to ? { partition: from } : {}),

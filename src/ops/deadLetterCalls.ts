@@ -80,9 +80,8 @@ export const deadLetterCalls = {
     problems: [503],
     async handle({ body: { ids, reason = null }, record }, { deadLetters }) {
       const redrive = (source: DeadLetterSource, own: ReadonlySet<string>) => source.redrive(own);
-      const { done, failures, undone } = await moveEach(deadLetters, ids, redrive, { reason, record });
-      if (failures.length > 0) return failed('sent again', done, failures);
-      return { jsonBody: { redriven: done, ...undone } };
+      const moved = await moveEach(deadLetters, ids, redrive, { what: 'sent again', reason, record });
+      return 'failed' in moved ? moved.failed : { jsonBody: { redriven: moved.done, ...moved.undone } };
     },
   }),
   discardDeadLetters: call({
@@ -98,9 +97,8 @@ export const deadLetterCalls = {
     async handle({ caller: { actor: by }, body: { ids, reason }, record }, { deadLetters }) {
       const discard = (source: DeadLetterSource, own: ReadonlySet<string>) =>
         source.discard(own, { reason, by });
-      const { done, failures, undone } = await moveEach(deadLetters, ids, discard, { reason, record });
-      if (failures.length > 0) return failed('discarded', done, failures);
-      return { jsonBody: { discarded: done, ...undone } };
+      const moved = await moveEach(deadLetters, ids, discard, { what: 'discarded', reason, record });
+      return 'failed' in moved ? moved.failed : { jsonBody: { discarded: moved.done, ...moved.undone } };
     },
   }),
 };
@@ -110,8 +108,8 @@ async function moveEach(
   sources: readonly DeadLetterSource[],
   ids: readonly string[],
   move: (source: DeadLetterSource, own: ReadonlySet<string>) => AsyncIterable<Moved>,
-  { reason, record }: { reason: string | null; record: AuditRecorder },
-): Promise<{ done: string[]; failures: string[]; undone: Undone }> {
+  { what, reason, record }: { what: string; reason: string | null; record: AuditRecorder },
+): Promise<{ done: string[]; undone: Undone } | { failed: OpsResponse<never> }> {
   const wanted = [...new Set(ids)];
   const done = new Set<string>();
   const left = new Map<string, string>();
@@ -134,14 +132,14 @@ async function moveEach(
       }
     }),
   );
+  const moved = wanted.filter((id) => done.has(id));
+  if (failures.length > 0) {
+    const so = moved.length === 0 ? `none was ${what}` : `${what}: ${moved.join(', ')}`;
+    return { failed: unavailable(`${so}; then: ${failures.join('; ')}`) };
+  }
   const notFound = wanted.filter((id) => !done.has(id) && !left.has(id));
   const whyLeft = left.size === 0 ? {} : { left: [...left].map(([id, why]) => ({ id, why })) };
-  return { done: wanted.filter((id) => done.has(id)), failures, undone: { notFound, ...whyLeft } };
-}
-
-function failed(what: string, done: readonly string[], failures: readonly string[]): OpsResponse<never> {
-  const so = done.length === 0 ? `none was ${what}` : `${what}: ${done.join(', ')}`;
-  return unavailable(`${so}; then: ${failures.join('; ')}`);
+  return { done: moved, undone: { notFound, ...whyLeft } };
 }
 
 const placeSchema = z.object({ source: z.string(), behind: z.string().exactOptional() });

@@ -2,20 +2,24 @@ import { utcTime } from '@payonce/leases/clock';
 import { z } from 'zod';
 import { expecting, shown } from '../importing/fieldErrors.ts';
 import { hasVisible, isPlainText } from '../importing/visibleText.ts';
+import { reportKinds } from '../invoice/counters/counters.ts';
 import { currencies } from '../invoice/currencies.ts';
 import { onlyValues } from '../invoice/foundKinds.ts';
 import { invoiceStatuses } from '../invoice/invoiceStatus.ts';
 
-const aReason = expecting('a reason of 1 to 500 characters');
+function plainText(error: ReturnType<typeof expecting>) {
+  return z
+    .string({ error })
+    .trim()
+    .min(1, { abort: true, error })
+    .max(500, { error })
+    .refine(isPlainText, { error: 'expected text without control characters or lone surrogates' })
+    .refine(hasVisible, { error: 'expected a character that can be seen' });
+}
 
 /** Reason for a change, for the audit trail; optional if nobody else is affected. */
-export const reasonSchema = z
-  .string({ error: aReason })
-  .trim()
-  .min(1, { abort: true, error: aReason })
-  .max(500, { error: aReason })
-  .refine(isPlainText, { error: 'expected text without control characters or lone surrogates' })
-  .refine(hasVisible, { error: 'expected a character that can be seen' });
+export const reasonSchema = plainText(expecting('a reason of 1 to 500 characters'));
+export const noteSchema = plainText(expecting('a note of 1 to 500 characters'));
 
 /** The body of a call that needs nothing but a reason. */
 export const reasonBody = z.strictObject({ reason: reasonSchema });
@@ -81,15 +85,14 @@ export const invoiceFields = {
   dueBefore: timeField.exactOptional(),
 };
 
-const { customer, currency, dueAfter, dueBefore } = invoiceFields;
+const { customer, currency, ...dueDates } = invoiceFields;
 
 /** The invoices of a list or of an export. */
 export const invoiceFilter = z.object({
   customer,
   currency,
   status: oneOf(invoiceStatuses).exactOptional(),
-  dueAfter,
-  dueBefore,
+  ...dueDates,
   undecided: z
     .literal('true', { error: 'expected true, or nothing' })
     .transform(() => true as const)
@@ -102,5 +105,11 @@ export const invoiceFilter = z.object({
     .string()
     .min(1, { error: 'expected the id of a run' })
     .describe('Only those that a run has claimed, retried or voided')
+    .exactOptional(),
+  counted: z
+    .templateLiteral([z.enum(reportKinds), ':', z.iso.date()], {
+      error: 'expected a figure of the report and its day, like paid:2026-01-31',
+    })
+    .describe('Only those that a figure of the report counts on its day (UTC)')
     .exactOptional(),
 });

@@ -15,15 +15,13 @@ export interface HealthCheck {
 const probeTimeoutMs = 5_000;
 
 /** Probes everything side by side. */
-export async function checkHealth({
-  healthChecks,
-  pauses,
-  instance: { clock },
-}: {
+export async function checkHealth(parts: {
   healthChecks: readonly HealthCheck[];
   pauses: Pick<PauseStore, 'read'>;
   instance: { clock: Clock };
 }): Promise<Health> {
+  const { healthChecks, pauses, instance } = parts;
+  const { clock } = instance;
   const pause = readPause();
   const results = await Promise.all(
     healthChecks.map(async ({ name, probe }) => {

@@ -5,6 +5,7 @@ import { columns } from '../importing/csvRows.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { formatAmount } from '../invoice/money.ts';
 import type { InvoiceFilter, InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { noteEntry } from '../invoice/timeline.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import {
@@ -207,7 +208,7 @@ function refusal(
       return notFound(`invoice "${id}"`);
     case 'notPaid':
       return conflict(
-        `invoice "${id}" is ${refused.status}: expected one that is paid, only those are refunded`,
+        `invoice "${id}" is ${refused.status}: expected one that is paid, only those are refunded and others are voided`,
       );
     case 'tooMuch': {
       const { leftMinor } = refused;
@@ -216,7 +217,9 @@ function refusal(
       return conflict(`${left} of invoice "${id}" to refund${got}`);
     }
     case 'tooMany':
-      return conflict(`invoice "${id}" has ${refused.most} refunds: expected fewer`);
+      return conflict(
+        `invoice "${id}" has ${refused.most} refunds: expected fewer, make others in the provider's dashboard`,
+      );
     case 'badAmount':
       return badRequest([{ field: 'amountMinor', error: refused.error }]);
     case 'otherRequest': {
@@ -244,6 +247,7 @@ const exportColumns = [
   'declinedAt',
   'refunded',
   'disputed',
+  'notes',
 ];
 
 type Invoices = Pick<InvoiceStore, 'list'>;
@@ -284,5 +288,14 @@ function cellsOf(invoice: Invoice): (string | number)[] {
     invoice.declinedAt ?? '',
     formatAmount(reversals?.refundedMinor ?? 0, currency),
     formatAmount(reversals?.disputedMinor ?? 0, currency),
+    notesIn(invoice),
   ];
+}
+
+/** The notes of people, a line each: when, who and what. */
+function notesIn({ timeline }: Invoice): string {
+  const notes = timeline.flatMap(({ at, what, by, text }) =>
+    what === noteEntry && typeof text === 'string' ? [`${at} ${by}: ${text}`] : [],
+  );
+  return notes.join('\n');
 }

@@ -1,16 +1,18 @@
 import type { Clock } from '@payonce/leases/clock';
 import { decideDueDate } from '../after/moveDueDate.ts';
 import { decideRetry, waitsForRetry } from '../after/retryInvoice.ts';
-import { decideVoid } from '../after/voidInvoice.ts';
+import { decideUndo, decideVoid } from '../after/voidInvoice.ts';
 import type { Invoice, StoredEntry } from '../invoice/invoice.ts';
-import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
+import { stepsOf } from '../invoice/timeline.ts';
 import type { InvoiceAnswer, InvoiceDetailAnswer, Permitted, Waiting } from './answers/invoiceAnswers.ts';
+import { ofMove, ofUndo, ofVoid, whyNotCorrected } from './notCorrected.ts';
 
 /** An invoice as ops shows it: what was imported, and its state. */
 export function invoiceView(invoice: Invoice): InvoiceAnswer {
   const { id, customerId, amountMinor, currency, dueAt, paymentMethod = null, description = null } = invoice;
   const { status, shard, actionableAt = null, claim = null, payment, attempts, reason = null } = invoice;
   const { reversals = null, checkAt = null, importedDueAt = null, archivedAt = null, createdAt } = invoice;
+  const { declinedAt = null } = invoice;
   const content = { id, customerId, amountMinor, currency, dueAt, paymentMethod, description };
   const state = {
     status,
@@ -22,7 +24,7 @@ export function invoiceView(invoice: Invoice): InvoiceAnswer {
     reason,
     waiting: waitingOf(invoice),
   };
-  return { ...content, ...state, reversals, checkAt, importedDueAt, archivedAt, createdAt };
+  return { ...content, ...state, declinedAt, reversals, checkAt, importedDueAt, archivedAt, createdAt };
 }
 
 /**
@@ -35,6 +37,7 @@ export function invoiceDetail(invoice: Invoice, clock: Pick<Clock, 'now'>): Invo
   const actions = {
     retry: retryOf(invoice, now),
     void: voidOf(invoice),
+    undoVoid: undoOf(invoice),
     refund: refundOf(invoice),
     moveDueDate: dueDateOf(invoice),
   };
@@ -42,18 +45,12 @@ export function invoiceDetail(invoice: Invoice, clock: Pick<Clock, 'now'>): Invo
 }
 
 /** The event an invoice waits for; null if it has ended, or if a person has to look at it. Pure. */
-export function waitingOf({
-  status,
-  actionableAt,
-  checkAt,
-  claim,
-  payment,
-  timeline,
-}: Invoice): Waiting | null {
+export function waitingOf(invoice: Invoice): Waiting | null {
+  const { status, actionableAt, checkAt, claim, payment, timeline } = invoice;
   const until = actionableAt ?? null;
   switch (status) {
     case 'pending':
-      return { why: retryReason(timeline.at(-1)) ?? 'its due date', until };
+      return { why: retryReason(stepsOf(timeline).at(-1)) ?? 'its due date', until };
     case 'claimed':
       return claim?.phase === 'calling'
         ? { why: `its payment is being made by ${claim.by}`, until }
@@ -96,7 +93,7 @@ function retryOf(invoice: Invoice, now: string): Permitted {
     case 'paid':
       return no('It is paid: there is nothing to retry.');
     case 'voided':
-      return no('It is voided: import it under another id to charge it.');
+      return no('It is voided: undo the void, or import it under another id to charge it.');
     case 'declined':
     case 'parked':
       return yes;
@@ -104,39 +101,20 @@ function retryOf(invoice: Invoice, now: string): Permitted {
 }
 
 function voidOf(invoice: Invoice): Permitted {
-  return decideVoid(invoice).kind === 'refuse' ? no(`It is ${voidAdvice(invoice.status)}.`) : yes;
+  return decideVoid(invoice).kind === 'refuse' ? no(`It is ${ofVoid.refused(invoice.status)}.`) : yes;
 }
 
-/** The status of an invoice that is not voided, and what to do. */
-export function voidAdvice(status: InvoiceStatus): string {
-  switch (status) {
-    case 'claimed':
-      return 'claimed: it is being paid right now, ask again in a few minutes';
-    case 'paid':
-      return 'paid: refund it instead';
-    case 'voided':
-      return 'voided already';
-    case 'pending':
-    case 'processing':
-    case 'declined':
-    case 'parked':
-      return `${status}: wait for the outcome`;
-  }
+function undoOf(invoice: Invoice): Permitted {
+  const decision = decideUndo(invoice);
+  return decision.kind === 'change' ? yes : no(`${whyNotCorrected('It', decision, ofUndo)}.`);
 }
 
 function refundOf({ status, amountMinor, reversals }: Invoice): Permitted {
-  if (status !== 'paid') return no(`It is ${status}: only paid invoices are refunded.`);
+  if (status !== 'paid') return no(`It is ${status}: only paid invoices are refunded, others are voided.`);
   return amountMinor > (reversals?.refundedMinor ?? 0) ? yes : no('All of it has been refunded.');
 }
 
 function dueDateOf(invoice: Invoice): Permitted {
-  const { kind } = decideDueDate(invoice, invoice.dueAt);
-  switch (kind) {
-    case 'move':
-      return yes;
-    case 'refused':
-      return no(`It is ${invoice.status}: only pending invoices wait for their due date.`);
-    case 'mayBeCharged':
-      return no('It may have been charged: its outcome has to be known first.');
-  }
+  const decision = decideDueDate(invoice, invoice.dueAt);
+  return decision.kind === 'move' ? yes : no(`${whyNotCorrected('It', decision, ofMove)}.`);
 }

@@ -67,7 +67,7 @@ export const lockCalls = {
           const owner = released.owner ? `"${released.owner.instance}"` : 'one that left no name';
           const state =
             released.kind === 'notHeld' ? `is free, and was last held by ${owner}` : `is held by ${owner}`;
-          return conflict(`lock "${key}" ${state}, not by "${expectedOwner}"`);
+          return conflict(`lock "${key}" ${state}, not by "${expectedOwner}": look at the leases again`);
         }
       }
     },

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { shardNames } from '../invoice/shard.ts';
 import type { Correction } from '../invoice/store/invoiceStore.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
-import { addUp, reportColumns, reportRow } from '../reporting/report.ts';
 import { overviewAnswer } from './answers/overviewAnswers.ts';
 import { auditAnswer, recountAnswer, reportAnswer, summaryAnswer } from './answers/reportAnswers.ts';
 import { call } from './call.ts';
 import { currencyField, dayField, dayQuery, partOf, reasonBody } from './fields.ts';
 import { overviewOf } from './overview.ts';
 import { badQuery, badRequest } from './refusals.ts';
+import { addUp, reportColumns, reportRow } from './report.ts';
 import { pageAnswer, today } from './requests.ts';
 import { summarize } from './summary.ts';
 

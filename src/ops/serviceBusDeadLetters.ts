@@ -19,7 +19,7 @@ type Message = ServiceBusReceivedMessage;
 export function serviceBusDeadLetters(
   client: ServiceBusClient,
   queue: string,
-  limits: PassLimits = defaultPassLimits,
+  limits = defaultPassLimits,
 ): DeadLetterSource {
   const deadLetter = { subQueueType: 'deadLetter' } as const;
 
@@ -199,18 +199,12 @@ function sentAgain(message: Message) {
 }
 
 /** Limits of one pass. */
-export interface PassLimits {
+export const defaultPassLimits = {
   /** Messages that it receives, those that it was asked for included. */
-  mostReceived: number;
-  /** Bytes of their bodies. The client keeps them for as long as it holds the locks. */
-  mostBytes: number;
-  /** Milliseconds: well within the minute for which a message is locked, or the first would come round again. */
-  longestMs: number;
-}
-
-export const defaultPassLimits: PassLimits = {
   mostReceived: 20_000,
+  /** Bytes of their bodies. The client keeps them for as long as it holds the locks. */
   mostBytes: 100_000_000,
+  /** Milliseconds: well within the minute for which a message is locked, or the first would come round again. */
   longestMs: 40_000,
 };
 

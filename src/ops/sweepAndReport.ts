@@ -31,24 +31,22 @@ export interface GaugeParts {
  * The overdue invoices show if invoices get paid at all, whatever stands in the way: nothing else is looked at. So
  * it is reported even if none is, and no report at all is an alarm, too.
  */
-export async function reportGauges({
-  invoices,
-  outbox,
-  pace,
-  pauses,
-  poison,
-  checkKey,
-  instance: { clock, telemetry },
-}: GaugeParts): Promise<void> {
+export async function reportGauges(parts: GaugeParts): Promise<void> {
+  const { invoices, outbox, pace, pauses, poison, checkKey, instance } = parts;
+  const { clock, telemetry } = instance;
   // Each gauge is reported once its own query answers, so that one that fails hides no other.
   await Promise.all([
     overdue(),
-    unknown(),
-    inProgress(),
-    parked(),
-    poisoned(),
     backlog(),
-    paused(),
+    invoices.unknownSince().then((since) => telemetry.record(metric.paymentUnknownOldestMs, age(since))),
+    invoices
+      .inProgressSince()
+      .then((since) => telemetry.record(metric.paymentInProgressOldestMs, age(since))),
+    Promise.all([invoices.parkedCount(), outbox.count({ status: 'parked' })]).then(([own, messages]) =>
+      telemetry.record(metric.parkedWaiting, own + messages),
+    ),
+    poison.waiting().then((count) => telemetry.record(metric.workItemPoisonWaiting, count)),
+    pauses.read().then((pause) => telemetry.record(metric.pausedMs, age(inForce(pause, clock.now())?.at))),
     checkKey(),
   ]);
 
@@ -66,33 +64,12 @@ export async function reportGauges({
     telemetry.record(metric.invoiceOverdueOldestMs, due, { since: 'due' });
   }
 
-  async function unknown(): Promise<void> {
-    telemetry.record(metric.paymentUnknownOldestMs, age(await invoices.unknownSince()));
-  }
-
-  async function inProgress(): Promise<void> {
-    telemetry.record(metric.paymentInProgressOldestMs, age(await invoices.inProgressSince()));
-  }
-
-  async function parked(): Promise<void> {
-    const counts = await Promise.all([invoices.parkedCount(), outbox.count({ status: 'parked' })]);
-    telemetry.record(metric.parkedWaiting, counts[0] + counts[1]);
-  }
-
   async function backlog(): Promise<void> {
     const { backlog: toPay } = await readPace({ invoices, pace }, clock.now());
     telemetry.record(metric.invoiceBacklog, toPay.waiting + toPay.claimed);
     telemetry.record(metric.invoiceOldestDueSeconds, toPay.oldestSeconds);
     if (toPay.estimatedSeconds !== null)
       telemetry.record(metric.invoiceBacklogSeconds, toPay.estimatedSeconds);
-  }
-
-  async function paused(): Promise<void> {
-    telemetry.record(metric.pausedMs, age(inForce(await pauses.read(), clock.now())?.at));
-  }
-
-  async function poisoned(): Promise<void> {
-    telemetry.record(metric.workItemPoisonWaiting, await poison.waiting());
   }
 }
 

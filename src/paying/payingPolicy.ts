@@ -1,4 +1,5 @@
 import type { Invoice } from '../invoice/invoice.ts';
+import { stepsOf } from '../invoice/timeline.ts';
 
 /** All in milliseconds. */
 export interface SettlementPolicy {
@@ -109,7 +110,8 @@ const holding: ReadonlySet<string> = new Set([
  * The time (milliseconds since the epoch) from which no call for an invoice that is not claimed can be in flight any more;
  * undefined if it was never claimed. Pure.
  */
-export function callsOverAt({ timeline }: Pick<Invoice, 'timeline'>): number | undefined {
+export function callsOverAt(invoice: Pick<Invoice, 'timeline'>): number | undefined {
+  const timeline = stepsOf(invoice.timeline);
   const last = timeline.findLastIndex(({ batchId }) => batchId !== undefined);
   // A long timeline has lost its middle: what is left of it after the first entry is younger than the claim.
   if (last === -1) return after(timeline[1]?.at);

@@ -34,6 +34,7 @@ export const containers = {
       '/customerId/?',
       '/currency/?',
       '/payment/id/?',
+      '/payment/paidAt/?',
       '/payment/keyCreatedAt/?',
       '/payment/unknownSince/?',
       '/payment/inProgress/since/?',

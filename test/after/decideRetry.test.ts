@@ -65,6 +65,19 @@ describe('decideRetry', () => {
     },
   );
 
+  test('a note since a soft decline changes nothing: another payment method is a new charge', () => {
+    const soft = [{ at: '', what: 'retry: declined', by: 'a', reason: 'insufficient_funds' }];
+    const noted = [...soft, { at: '', what: 'note', by: 'ada', text: 'she gives another card' }];
+    const decided = (entries: Invoice['timeline']) =>
+      decideRetry(
+        { status: 'pending', payment: used, timeline: entries },
+        { paymentMethod: 'pm_2' },
+        { waits: true },
+      );
+    expect(decided(noted)).toEqual(decided(soft));
+    expect(decided(noted)).toMatchObject({ kind: 'retry', payment: { keyNumber: 3 } });
+  });
+
   const declinedSoftly = [{ at: '', what: 'retry: declined', by: 'a', reason: 'insufficient_funds' }];
   const tried = [
     ...declinedSoftly,

@@ -5,7 +5,7 @@ import { invoiceArchive, withArchive } from '../../src/archive/restoreInvoice.ts
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
-import { addUp } from '../../src/reporting/report.ts';
+import { addUp } from '../../src/ops/report.ts';
 import { memoryArchiveBlobs, memoryArchiveStore } from '../memory/memoryArchive.ts';
 import { type MemoryDocumentsOptions, memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';

@@ -5,7 +5,7 @@ import { cosmosDocuments } from '../../packages/jobs/src/documents/cosmosDocumen
 import { restoreMonth } from '../../scripts/restoreMonth.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { addUp } from '../../src/reporting/report.ts';
+import { addUp } from '../../src/ops/report.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { restlessClock } from '../support/restlessClock.ts';

@@ -180,6 +180,51 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     expect(await invoice('INV-2026-0053')).toMatchObject({ status: 'voided' });
   });
 
+  test('undo a void, with a reason; one of an invoice that was claimed cannot be undone, and says why', async () => {
+    await watched.view('/invoices/INV-2026-0053');
+    await press('Undo void…');
+    await confirm('Undo the void');
+    await dialog().getByText('Say why').waitFor();
+    await dialog().getByLabel('Reason').focus();
+    await page.keyboard.type('it was the wrong one\n');
+    await said('INV-2026-0053 is to be charged again.');
+    await page.getByText('It is not due yet.').waitFor();
+    expect(await invoice('INV-2026-0053')).toMatchObject({ status: 'pending', reason: null });
+    expect(await lastAudited()).toMatchObject({
+      action: 'undo void',
+      target: 'INV-2026-0053',
+      detail: { reason: 'it was the wrong one', from: 'voided' },
+    });
+
+    await watched.view('/invoices/INV-2026-0047');
+    await press('Void…');
+    await dialog().getByLabel('Reason').focus();
+    await page.keyboard.type('stolen card\n');
+    await said('INV-2026-0047 is void.');
+    const undo = page.getByRole('button', { name: 'Undo void…' });
+    await undo.waitFor();
+    expect(await undo.getAttribute('title')).toContain('Import it under another id to charge it.');
+    await undo.click({ force: true });
+    expect(await dialog().count()).toBe(0);
+  });
+
+  test('a note stays in the timeline as plain text, and in the export', async () => {
+    const text = `she rang: <b>send it again</b>`;
+    await watched.view('/invoices/INV-2026-0053');
+    await press('Note…');
+    await confirm('Add note');
+    await dialog().getByText('Write something.').waitFor();
+    await dialog().getByLabel('Note').focus();
+    await page.keyboard.type(`${text}\n`);
+    await said('The note is in the timeline of INV-2026-0053.');
+    const entry = page.getByRole('listitem').filter({ hasText: text });
+    await entry.getByText('by function key').waitFor();
+    const { timeline } = (await invoice('INV-2026-0053')) as { timeline: object[] };
+    expect(timeline.at(-1)).toMatchObject({ what: 'note', by: 'function key', text });
+    const csv = await (await dashboard.ops('invoices.csv?status=pending')).text();
+    expect(csv).toContain(`function key: ${text}`);
+  });
+
   test('move a due date', async () => {
     await watched.view('/invoices/INV-2026-0054');
     await press('Due date…');

@@ -24,16 +24,19 @@ const views = [
   ['/messages?status=parked', 'RequestBodyTooLarge'],
   ['/messages?tab=dead', 'a1c4-from-a-test-tool'],
   ['/report', 'By day'],
+  ['/invoices?counted=paid:2026-01-20', 'No invoice matches'],
   ['/audit', 'start run'],
   ['/runbook', 'due-unpaid'],
   ['/nowhere', 'leads nowhere'],
 ] as const;
 
 const looks = [
-  { width: 1280, scheme: 'light' },
-  { width: 1280, scheme: 'dark' },
-  { width: 360, scheme: 'light' },
-  { width: 360, scheme: 'dark' },
+  { width: 1280, scheme: 'light', zoom: 1 },
+  { width: 1280, scheme: 'dark', zoom: 1 },
+  { width: 360, scheme: 'light', zoom: 1 },
+  { width: 360, scheme: 'dark', zoom: 1 },
+  { width: 1280, scheme: 'light', zoom: 2 },
+  { width: 1280, scheme: 'dark', zoom: 2 },
 ] as const;
 
 describe.skipIf(!hasBrowser())('every page of the dashboard', () => {
@@ -50,7 +53,7 @@ describe.skipIf(!hasBrowser())('every page of the dashboard', () => {
   afterAll(() => stack.disposeAsync());
 
   test.concurrent.each(looks)(
-    'at $width px in $scheme: accessible, quiet, one origin, no wider than the window, all data as text',
+    'at $width px in $scheme, zoom $zoom: accessible, quiet, one origin, no wider than the window, all data as text',
     { timeout: 240_000 },
     async (look) => {
       await using watched = await watchedPage(browser, dashboard, look);

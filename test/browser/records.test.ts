@@ -205,6 +205,15 @@ describe.skipIf(!hasBrowser())('what was done, in the dashboard', { timeout: 90_
       .getByRole('link', { name: '55.02', exact: true })
       .click();
     await page.getByRole('row', { name: /INV-2026-0050.*Refunded 55\.02 of 255\.02/ }).waitFor();
+    // A figure of one day leads to what was refunded on that day, and a chip says so.
+    await watched.view('/report');
+    const today = new Date().toISOString().slice(0, 10);
+    const ofToday = page.getByRole('table', { name: 'Totals by day and currency' });
+    const row = ofToday.getByRole('row', { name: new RegExp(`^${today} USD`) });
+    await row.getByRole('link', { name: '55.02', exact: true }).click();
+    await page.getByRole('button', { name: `Remove In the report: refunded:${today}` }).waitFor();
+    await page.getByText('1 invoice: 255.02 USD.').waitFor();
+    await link('INV-2026-0050').waitFor();
   });
 
   test('dead letters come in pages, with the number of those that match', async () => {
@@ -262,6 +271,10 @@ describe.skipIf(!hasBrowser())('what was done, in the dashboard', { timeout: 90_
     await page.getByText(/^They owe [\d,.]+ BRL, \d invoices?\.$/).waitFor();
     await page.getByRole('table', { name: 'Invoices of the customer' }).getByText('INV-2026-0048').waitFor();
     await page.getByText('pm_card_misspelt').first().waitFor();
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /INV-2026-0042 over 310\.84 BRL was imported/ })
+      .waitFor();
   });
 
   test('a name that is given with the key is in the audit trail, as the word of who gave it', async () => {
@@ -278,6 +291,19 @@ describe.skipIf(!hasBrowser())('what was done, in the dashboard', { timeout: 90_
     await stranger.page.getByRole('status').getByText('INV-2026-0053 is void.').waitFor();
     const answer = await dashboard.ops('audit?target=INV-2026-0053');
     expect(await answer.json()).toMatchObject({ records: [{ actor: 'function key (says: Zoë)' }] });
+  });
+
+  test('a fault in the end of a pause is shown at its field, and nothing is paused', async () => {
+    await watched.view('/');
+    await press('Pause…');
+    const until = dialog().getByLabel(/^Until/);
+    await until.fill('2026-01-01T00:00');
+    await dialog().getByLabel('Reason').focus();
+    await page.keyboard.type('the bank asked us to\n');
+    await expect.poll(() => until.getAttribute('aria-invalid')).toBe('true');
+    await dialog().getByText('until: expected a time after now').waitFor();
+    expect(await dialog().getByLabel('Reason').getAttribute('aria-invalid')).toBe('false');
+    expect(await (await dashboard.ops('pause')).json()).toEqual({ paused: null });
   });
 
   test('a fault that the app finds is shown at its field', async () => {

@@ -41,3 +41,18 @@ test('a claim of 96 invoices whose timelines are full of long reasons fits a tra
   expect(kept.at(-2)?.what, 'and the latest').toBe('retry 99');
   expect(kept.length).toBeGreaterThan(5);
 });
+
+test('a long timeline keeps the latest notes, which a claim of 96 such invoices has room for', () => {
+  const text = 'é'.repeat(500);
+  const notes = Array.from({ length: 40 }, (_, n) => ({ at, what: 'note', by: `ada ${n}`, text }));
+  const others = Array.from({ length: 100 }, (_, n) => ({ ...entry, what: `retry ${n}` }));
+  const timeline = [{ at, what: 'imported', by: 'ada' }, ...notes, ...others];
+  const kept = ifUnchanged(anInvoice({ timeline }), { entry }).set?.timeline as typeof notes;
+  expect(kept[0]?.what).toBe('imported');
+  expect(kept.flatMap(({ what, by }) => (what === 'note' ? [by] : [])).at(-1)).toBe('ada 39');
+  expect(Buffer.byteLength(JSON.stringify(kept)) * 96).toBeLessThan(2 * 1024 * 1024 * 0.75);
+  const short = notes.map((one) => ({ ...one, text: 'rang' }));
+  const long = anInvoice({ timeline: [...timeline.slice(0, 1), ...short, ...others] });
+  const again = ifUnchanged(long, { entry }).set?.timeline as typeof notes;
+  expect(again.filter(({ what }) => what === 'note')).toEqual(short.slice(-25));
+});

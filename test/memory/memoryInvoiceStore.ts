@@ -6,7 +6,7 @@ import {
   readableDocuments,
 } from '../../packages/jobs/src/documents/storedDocuments.ts';
 import type { Clock } from '../../packages/leases/src/clock.ts';
-import { counterKeeper } from '../../src/invoice/counters/counters.ts';
+import { counterKeeper, reportEntriesOf } from '../../src/invoice/counters/counters.ts';
 import { invoiceCounters } from '../../src/invoice/counters/invoiceCounters.ts';
 import { invoiceSchema, isInvoice } from '../../src/invoice/invoice.ts';
 import { type TermKind, termOf, wordsOf } from '../../src/invoice/searchTerms.ts';
@@ -212,7 +212,7 @@ function paymentOf({ payment }: StoredDocument): {
 }
 
 function matches(document: StoredDocument, filter: InvoiceFilter, now: string): boolean {
-  const { customer, currency, status, dueAfter, dueBefore, undecided, only, run } = filter;
+  const { customer, currency, status, dueAfter, dueBefore, undecided, only, run, counted } = filter;
   const dueAt = textIn(document, 'dueAt');
   return (
     (customer === undefined || document.customerId === customer) &&
@@ -222,11 +222,18 @@ function matches(document: StoredDocument, filter: InvoiceFilter, now: string): 
     (dueBefore === undefined || dueAt < dueBefore) &&
     (undecided === undefined || textIn(document, 'checkAt') > '') &&
     (run === undefined || JSON.stringify(document.timeline).includes(`"runId":${JSON.stringify(run)}`)) &&
+    (counted === undefined || isCounted(document, counted)) &&
     (only !== 'refunded' || reversedMinor(document, 'refundedMinor') > 0) &&
     (only !== 'disputed' || reversedMinor(document, 'disputedMinor') > 0) &&
     (only !== 'waitsForRetry' ||
       (document.status === 'pending' && dueAt <= now && textIn(document, 'actionableAt') > now))
   );
+}
+
+function isCounted(document: StoredDocument, counted: string): boolean {
+  const [invoice] = readableDocuments([document], invoiceSchema, 'invoice');
+  const entries = invoice === undefined ? [] : reportEntriesOf(invoice);
+  return entries.some(({ kind, at }) => counted === `${kind}:${at.slice(0, 10)}`);
 }
 
 function reversedMinor({ reversals }: StoredDocument, sum: 'refundedMinor' | 'disputedMinor'): number {

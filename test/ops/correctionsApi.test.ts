@@ -190,6 +190,86 @@ describe('POST ops/invoices/{id}/retry', () => {
   });
 });
 
+describe('POST ops/invoices/{id}/void/undo', () => {
+  const undoing = (id: string, body: unknown = { reason: 'it was the wrong one' }) =>
+    ops.api.undoVoid(request(id, body));
+
+  test('what was voided before it was ever claimed is pending again, and that is audited', async () => {
+    await ops.store(place('undo'));
+    await voiding('undo');
+    expect(bodyOf(await undoing('undo'))).toMatchObject({
+      status: 'pending',
+      reason: null,
+      actionableAt: '2026-01-01T12:00:00.000Z',
+      timeline: [
+        { what: 'imported' },
+        { what: 'voided' },
+        { what: 'void undone', by: 'ada@example.com', reason: 'it was the wrong one' },
+      ],
+      actions: { void: { allowed: true }, undoVoid: { allowed: false } },
+    });
+    expect((await auditedOf('undo')).at(-1)).toEqual({
+      actor: 'ada@example.com',
+      action: 'undo void',
+      detail: { reason: 'it was the wrong one', from: 'voided' },
+    });
+    const again = await undoing('undo');
+    expect(again.status).toBe(409);
+    expect(bodyOf(again)).toMatchObject({ detail: 'invoice "undo" is pending: expected one that is voided' });
+    expect(bodyOf(await voiding('undo'))).toMatchObject({ status: 'voided' });
+  });
+
+  test('one that was claimed is a conflict that says what to do instead, and the invoice says so before', async () => {
+    await ops.store({ ...parked('undo-claimed'), status: 'voided' });
+    const response = await undoing('undo-claimed');
+    expect(response.status).toBe(409);
+    const why =
+      'may have been charged: a claim or a payment of it is on record. Import it under another id to charge it';
+    expect(bodyOf(response)).toMatchObject({ detail: `invoice "undo-claimed" ${why}` });
+    expect(bodyOf(await ops.api.getInvoice(aRequest({ params: { id: 'undo-claimed' } })))).toMatchObject({
+      status: 'voided',
+      actions: { undoVoid: { allowed: false, why: `It ${why}.` } },
+    });
+    expect(await auditedOf('undo-claimed')).toEqual([]);
+  });
+
+  test('needs a reason, and an invoice', async () => {
+    expect((await undoing('undo', {})).status).toBe(400);
+    expect((await undoing('nobody')).status).toBe(404);
+  });
+});
+
+describe('POST ops/invoices/{id}/notes', () => {
+  const noting = (id: string, text: unknown) => ops.api.addNote(request(id, { text }));
+
+  test('a note is in the timeline and audited, and changes nothing else of an invoice in any state', async () => {
+    await ops.store({ ...place('noted'), status: 'paid' }, aClaimedInvoice(place('noted-claimed')));
+    const text = 'She rang: <b>wants</b> a paper invoice.\nSent today.';
+    const noted = bodyOf(await noting('noted', text));
+    expect(noted).toMatchObject({
+      status: 'paid',
+      timeline: [{ what: 'imported' }, { what: 'note', by: 'ada@example.com', text }],
+    });
+    expect(bodyOf(await noting('noted-claimed', 'x'))).toMatchObject({ status: 'claimed' });
+    expect(await auditedOf('noted')).toEqual([
+      { actor: 'ada@example.com', action: 'add note', detail: { text } },
+    ]);
+  });
+
+  test.each(['', '  ', 'x'.repeat(501), 'bell \u0007', 5, undefined])(
+    '%j is a problem of the text',
+    async (text) => {
+      const response = await noting('noted', text);
+      expect(response.status).toBe(400);
+      expect(bodyOf(response)).toMatchObject({ errors: [{ field: 'text' }] });
+    },
+  );
+
+  test('needs an invoice', async () => {
+    expect((await noting('nobody', 'x')).status).toBe(404);
+  });
+});
+
 describe('PATCH ops/invoices/{id}', () => {
   test('moves the due date of a pending invoice', async () => {
     await ops.store(place('move-pending'));

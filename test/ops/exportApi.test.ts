@@ -21,7 +21,7 @@ const exported = async (query: Record<string, string> = {}) =>
   textOf(await ops.api.exportInvoices(aRequest({ query })));
 
 const header =
-  'id,customerId,amount,currency,dueAt,paymentMethod,description,status,reason,attempts,createdAt,paidAt,paymentId,declinedAt,refunded,disputed';
+  'id,customerId,amount,currency,dueAt,paymentMethod,description,status,reason,attempts,createdAt,paidAt,paymentId,declinedAt,refunded,disputed,notes';
 
 test('of no invoice there is the header, which begins with the columns of an import', async () => {
   expect(header.split(',').slice(0, columns.length).toSorted()).toEqual(columns.toSorted());
@@ -62,8 +62,21 @@ describe('with invoices', () => {
     });
     expect(textOf(response)).toBe(
       `${header}\r\npaid,other,19.99,USD,2026-01-01T12:00:00.000Z,pm_card_visa,,paid,,0,2025-12-01T00:00:00.000Z,` +
-        '2026-01-01T10:00:00.000Z,pi_1,,0.50,19.99\r\n',
+        '2026-01-01T10:00:00.000Z,pi_1,,0.50,19.99,\r\n',
     );
+  });
+
+  test('notes are in the last column, a line each, and begin no formula', async () => {
+    const notes = [
+      { at: '2026-01-02T10:00:00.000Z', what: 'note', by: 'ada', text: 'she rang' },
+      { at: '2026-01-03T10:00:00.000Z', what: 'note', by: 'bob', text: '=1+1' },
+    ];
+    const [imported] = anInvoice().timeline;
+    const timeline = imported === undefined ? notes : [imported, ...notes];
+    await ops.store({ id: 'noted', customerId: 'of notes', timeline });
+    const [, row = []]: string[][] = parse(await exported({ customer: 'of notes' }));
+    expect(row.at(-1)).toBe('2026-01-02T10:00:00.000Z ada: she rang\n2026-01-03T10:00:00.000Z bob: =1+1');
+    await ops.cosmos.containers.invoices.item('noted', '00').delete();
   });
 
   test('no cell begins a formula', async () => {

@@ -59,6 +59,7 @@ test('parameters and bodies come from the schemas that read the requests', () =>
       { name: 'undecided' },
       { name: 'only', schema: { enum: expect.arrayContaining(['refunded']) as unknown } },
       { name: 'run' },
+      { name: 'counted' },
       { name: 'sort' },
       { name: 'continuation' },
     ],

@@ -36,6 +36,8 @@ const requests: Partial<Record<CallId, Call>> = {
   moveDueDate: { params: { id: 'pending' }, body: { dueAt: '2026-03-01T00:00:00Z' } },
   retryInvoice: { params: { id: 'parked' }, body: { paymentMethod: 'pm_2', notCharged: true, reason } },
   voidInvoice: { params: { id: 'unpaid' }, body: { reason } },
+  undoVoid: { params: { id: 'voided' }, body: { reason } },
+  addNote: { params: { id: 'paid' }, body: { text: 'asked for an invoice on paper' } },
   startRun: { body: { job: 'process-invoices' } },
   startBulk: { body: { action: 'void', filter: { status: 'pending' }, reason } },
   cancelRun: { params: { id: 'none' }, body: { reason } },
@@ -55,6 +57,7 @@ async function world() {
   const invoices = [
     { id: 'pending' },
     { id: 'unpaid' },
+    { id: 'voided', status: 'voided' as const },
     { id: 'parked', status: 'parked' as const, reason: 'unknown', payment },
     {
       id: 'paid',
@@ -153,6 +156,7 @@ test('an outcome in the audit trail names the person by name and object id, and 
     { invoiceId: 'pending', change: { kind: 'dueDate', dueAt: '2026-03-01T00:00:00.000Z' }, answered: true },
     { invoiceId: 'parked', change: { kind: 'paymentMethod', paymentMethod: 'pm_2' }, answered: true },
     { invoiceId: 'unpaid', change: { kind: 'voided' }, answered: true },
+    { invoiceId: 'voided', change: { kind: 'void undone' }, answered: true },
   ]);
 });
 

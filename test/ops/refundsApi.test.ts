@@ -212,7 +212,7 @@ describe('POST ops/invoices/{id}/refund', () => {
       const response = await refund(id, { reason: 'returned' });
       expect(response.status).toBe(409);
       expect(bodyOf(response)).toMatchObject({
-        detail: `invoice "${id}" is ${status}: expected one that is paid, only those are refunded`,
+        detail: `invoice "${id}" is ${status}: expected one that is paid, only those are refunded and others are voided`,
       });
       expect(await shown(id)).toMatchObject({ status, reversals: null, timeline: [{ what: 'imported' }] });
     }

@@ -94,9 +94,9 @@ describe('as CSV', () => {
     });
     expect(response.body).toBe(
       [
-        'day,currency,paidCount,paidMinor,declinedCount,declinedMinor,refundedCount,refundedMinor,disputedCount,disputedMinor,disputeLostCount,disputeLostMinor,feesIncluded',
-        `2026-01-01,JPY,2,${2 * largest},0,0,0,0,0,0,0,0,false`,
-        '2026-01-01,USD,1,1000,1,55,1,300,2,1400,1,700,false',
+        'day,currency,paidCount,paidMinor,declinedCount,declinedMinor,refundedCount,refundedMinor,disputedCount,disputedMinor,disputeLostCount,disputeLostMinor,feesIncluded,paid,declined,refunded,disputed,disputeLost',
+        `2026-01-01,JPY,2,${2 * largest},0,0,0,0,0,0,0,0,false,,0,0,0,0`,
+        '2026-01-01,USD,1,1000,1,55,1,300,2,1400,1,700,false,10.00,0.55,3.00,14.00,7.00',
         '',
       ].join('\r\n'),
     );

@@ -25,6 +25,14 @@ test.each<[Partial<Invoice>, object | null]>([
     { why: 'retry: declined: insufficient_funds: no money', until: at },
   ],
   [
+    {
+      status: 'pending',
+      actionableAt: at,
+      timeline: [declined, { at, what: 'note', by: 'ada', text: 'rang' }],
+    },
+    { why: 'retry: declined: insufficient_funds: no money', until: at },
+  ],
+  [
     { status: 'pending', actionableAt: at, timeline: [declined, { at, what: 'retried', by: 'ada' }] },
     { why: 'its due date', until: at },
   ],

@@ -34,6 +34,15 @@ describe('callsOverAt', () => {
     expect(callsOverAt({ timeline })).toBe(start + 500 * 60_000 + callsOverMs);
   });
 
+  test('a note is no end of a claim, and no first entry that is left', () => {
+    const note = entry(1, 'note');
+    const timeline = [imported, note, entry(0, 'claimed', 'b1'), note, entry(9, 'parked')];
+    expect(callsOverAt({ timeline })).toBe(start + 9 * 60_000 + callsOverMs);
+    const cut = [imported, note, entry(500, 'still in progress')];
+    expect(callsOverAt({ timeline: cut })).toBe(start + 500 * 60_000 + callsOverMs);
+    expect(callsOverAt({ timeline: [imported, note] })).toBeUndefined();
+  });
+
   test('whatever the settings, a batch that began before makes and abandons its calls within half of it', () => {
     fc.assert(
       fc.property(

@@ -130,6 +130,33 @@ test('changes that the copy has, or that no longer matter, are not listed; of se
   ]);
 });
 
+test('a void that was undone is no void, and an undo is lost if the copy has the void', async () => {
+  const invoices: Record<string, Invoice> = {
+    undone: anInvoice({ status: 'pending' }),
+    'still-void': anInvoice({ status: 'voided' }),
+    'void-again': anInvoice({ status: 'pending' }),
+    unsure: anInvoice({ status: 'pending' }),
+  };
+  const later = (lines: ReturnType<typeof asked>, nth: number) =>
+    lines.map((line) => ({ ...line, intent: `${line.intent} ${nth}`, at: `${at}~${nth}` }));
+  const voidThenUndo = (id: string) => [...asked(id, 'void invoice'), ...later(asked(id, 'undo void'), 1)];
+  const lines = [
+    ...voidThenUndo('undone'),
+    ...voidThenUndo('still-void'),
+    ...voidThenUndo('void-again'),
+    ...later(asked('void-again', 'void invoice'), 2),
+    // Nobody knows whether it was undone.
+    ...voidThenUndo('unsure').slice(0, -1),
+    ...voidThenUndo('not-imported'),
+  ];
+  const lost = await changesLost(lines, { find: async (id) => invoices[id] }, since);
+  expect(lost.map(({ invoiceId, change }) => `${invoiceId}: ${change.kind}`).toSorted()).toEqual([
+    'still-void: void undone',
+    'unsure: voided',
+    'void-again: voided',
+  ]);
+});
+
 test('bad arguments are refused, with what was expected', async () => {
   const { code, output } = await runProgram(program, ['--since', 'May'], { PATH: process.env.PATH });
   expect(code).toBe(2);

@@ -9,7 +9,7 @@ import {
   whereAll,
 } from '@payonce/jobs/documents/cosmos';
 import { z } from 'zod';
-import { dayId, standingId } from '../counters/counters.ts';
+import { dayId, type ReportKind, standingId } from '../counters/counters.ts';
 import type { CounterReads } from '../counters/invoiceCounters.ts';
 import type { Only } from '../foundKinds.ts';
 import { shardNames } from '../shard.ts';
@@ -23,12 +23,25 @@ const fewMatches = 1000;
 
 const textsSchema = z.array(z.string());
 
+const some = (things: string, condition: string) =>
+  `EXISTS (SELECT VALUE r FROM r IN c.reversals.${things} WHERE STARTSWITH(r.at, @day) AND ${condition})`;
+
+/** Conditions for what the report counts of a day. Without second payments, for which all paid invoices would be read. */
+const countedOn: Readonly<Record<ReportKind, string>> = {
+  paid: 'STARTSWITH(c.payment.paidAt, @day)',
+  declined: `c.status = 'declined' AND STARTSWITH(c.declinedAt, @day)`,
+  refunded: `c.reversals.refundedMinor > 0 AND ${some('refunds', `r.status != 'failed' AND r.status != 'canceled'`)}`,
+  disputed: `c.reversals.disputedMinor > 0 AND ${some('disputes', `r.status != 'won'`)}`,
+  disputeLost: `c.reversals.disputedMinor > 0 AND ${some('disputes', `r.status = 'lost'`)}`,
+};
+
 /** The part of a query that finds the invoices that match at `now` (ISO 8601, UTC). Pure. */
 export function whereOf(
-  { customer, currency, status, dueAfter, dueBefore, undecided, only, run }: InvoiceFilter,
+  { customer, currency, status, dueAfter, dueBefore, undecided, only, run, counted }: InvoiceFilter,
   now: string,
   more: readonly QueryCondition[] = [],
 ) {
+  const [kind = 'paid', day] = (counted?.split(':') ?? []) as [ReportKind?, string?];
   return whereAll('invoice', [
     { condition: 'c.customerId = @customer', name: '@customer', value: customer },
     { condition: 'c.currency = @currency', name: '@currency', value: currency },
@@ -49,6 +62,7 @@ export function whereOf(
       name: '@run',
       value: run,
     },
+    { condition: countedOn[kind], name: '@day', value: day },
     ...more,
   ]);
 
@@ -66,11 +80,11 @@ export async function listShard(
   filter: InvoiceFilter,
   { shard, behind, limit, now }: { shard: string; behind?: string; limit: number; now: string },
 ): Promise<unknown[]> {
-  const { dueAfter, dueBefore, only, run } = filter;
+  const { dueAfter, dueBefore, only, run, counted } = filter;
   const { where, parameters } = whereOf(filter, now, [
     { condition: 'c.id > @behind', name: '@behind', value: behind },
   ]);
-  if (dueAfter === undefined && dueBefore === undefined && (only ?? run) === undefined) return inOrder(where);
+  if ((dueAfter ?? dueBefore ?? only ?? run ?? counted) === undefined) return inOrder(where);
   const query = `SELECT TOP ${fewMatches} VALUE c.id FROM c WHERE ${where}`;
   const found = textsSchema.parse(await queryAll(container, { query, parameters }, shard));
   if (found.length === fewMatches) return inOrder(where);

@@ -188,6 +188,8 @@ export interface InvoiceFilter {
   only?: Only;
   /** Id of a run that has claimed, retried or voided it. */
   run?: string;
+  /** A figure of the report, and its day (`paid:2026-01-31`, UTC): the report counts the invoice there. */
+  counted?: `${ReportKind}:${string}`;
 }
 
 export interface SortedList extends Pick<InvoiceFilter, 'dueAfter' | 'dueBefore'> {

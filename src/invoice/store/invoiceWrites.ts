@@ -40,18 +40,20 @@ import { contentHash, importedHash, sameContent, type Tombstone, tombstoneSchema
 import { changeInvoices, updateInvoice } from './changeInvoices.ts';
 import type { AddOutcome, InvoiceStore } from './invoiceStore.ts';
 
+interface WriteParts {
+  documents: DocumentStore;
+  clock: Clock;
+  shards: number;
+  counters: CounterKeeper;
+}
+
 /** The writes of an invoice store, on whatever keeps the documents: each says what the write loop has to know of it. */
 export function invoiceWrites({
   documents,
   clock,
   shards,
   counters,
-}: {
-  documents: DocumentStore;
-  clock: Clock;
-  shards: number;
-  counters: CounterKeeper;
-}): Pick<InvoiceStore, 'claim' | 'start' | 'giveBack' | 'settle' | 'update' | 'change'> {
+}: WriteParts): Pick<InvoiceStore, 'claim' | 'start' | 'giveBack' | 'settle' | 'update' | 'change'> {
   const store = { documents, clock, counters };
 
   return {
@@ -266,17 +268,7 @@ const concurrentTransactions = 8;
 const mostAhead = 16;
 
 /** Stores new invoices, many to a transaction, for all imports of a process; see `InvoiceStore.add`. */
-export function addInvoices({
-  documents,
-  clock,
-  shards,
-  counters,
-}: {
-  documents: DocumentStore;
-  clock: Clock;
-  shards: number;
-  counters: CounterKeeper;
-}): InvoiceStore['add'] {
+export function addInvoices({ documents, clock, shards, counters }: WriteParts): InvoiceStore['add'] {
   const limit = pLimit(concurrentTransactions);
 
   return async (contents, { by, withinMs, settled }) => {

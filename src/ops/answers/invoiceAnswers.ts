@@ -24,11 +24,18 @@ const payment = z.looseObject({
   paidAt: time.exactOptional(),
 });
 
-const refund = z.looseObject({
+/** Fields of refunds and disputes. */
+const reversal = {
   id: z.string(),
   amountMinor: z.int(),
   status: z.string(),
   at: time,
+  paymentId: z.string().describe('Absent: the payment of the invoice').exactOptional(),
+  currency: z.string().describe('Absent: that of the invoice').exactOptional(),
+};
+
+const refund = z.looseObject({
+  ...reversal,
   by: z.string().exactOptional(),
   reason: z.string().exactOptional(),
   failure: z.string().exactOptional(),
@@ -38,19 +45,12 @@ const refund = z.looseObject({
     .string()
     .describe('The refund at the provider that may be this one: a person decides')
     .exactOptional(),
-  paymentId: z.string().describe('Absent: the payment of the invoice').exactOptional(),
-  currency: z.string().describe('Absent: that of the invoice').exactOptional(),
 });
 
 const dispute = z.looseObject({
-  id: z.string(),
-  amountMinor: z.int(),
-  status: z.string(),
-  at: time,
+  ...reversal,
   reason: z.string(),
   evidenceDueAt: time.describe('Until then evidence may be given; absent if none is taken').exactOptional(),
-  paymentId: z.string().describe('Absent: the payment of the invoice').exactOptional(),
-  currency: z.string().describe('Absent: that of the invoice').exactOptional(),
 });
 
 const reversals = z.looseObject({
@@ -84,6 +84,7 @@ export const invoiceAnswer = z.object({
   payment,
   attempts: z.int(),
   reason: z.string().nullable(),
+  declinedAt: time.nullable(),
   waiting: waiting.nullable().describe('Why nothing happens to it at the moment, and until when'),
   reversals: reversals.nullable(),
   checkAt: time.nullable(),
@@ -104,7 +105,13 @@ export type Permitted = z.infer<typeof permitted>;
 
 export const invoiceDetailAnswer = invoiceAnswer.extend({
   actions: z
-    .object({ retry: permitted, void: permitted, refund: permitted, moveDueDate: permitted })
+    .object({
+      retry: permitted,
+      void: permitted,
+      undoVoid: permitted,
+      refund: permitted,
+      moveDueDate: permitted,
+    })
     .describe('What may be done with it now, and why not'),
   timeline: z.array(timelineEntry),
 });

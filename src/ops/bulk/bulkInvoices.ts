@@ -3,10 +3,11 @@ import type { RunCounts } from '@payonce/jobs/runs';
 import pLimit from 'p-limit';
 import type { CorrectionParts } from '../../after/corrections.ts';
 import { decideRetry, dueNow, retried, waitsForRetry } from '../../after/retryInvoice.ts';
-import { type VoidedInvoice, voidInvoice } from '../../after/voidInvoice.ts';
+import { voidInvoice } from '../../after/voidInvoice.ts';
 import type { Invoice } from '../../invoice/invoice.ts';
 import type { InvoiceChange } from '../../invoice/invoiceChange.ts';
 import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
+import { ofVoid, whyNotCorrected } from '../notCorrected.ts';
 import { type BulkInvoiceFilter, isAskedFor, listFilter } from './bulkRequest.ts';
 import type { NotChanged } from './refused.ts';
 
@@ -86,10 +87,7 @@ export function decideBulkRetry(
 
 /** Retries a piece in one transaction. What an earlier try of the same run has retried counts as retried. */
 export async function retryPiece(
-  {
-    invoices,
-    instance: { clock },
-  }: Pick<CorrectionParts, 'instance'> & { invoices: Pick<InvoiceStore, 'change'> },
+  { invoices, instance }: Pick<CorrectionParts, 'instance'> & { invoices: Pick<InvoiceStore, 'change'> },
   { shard, ids }: InvoicePiece,
   filter: BulkInvoiceFilter,
   { assertHeld, ...who }: OnBehalf,
@@ -97,10 +95,8 @@ export async function retryPiece(
   const { changed, refused, missing } = await invoices.change({
     shard,
     ids,
-    decide(invoice) {
-      const at = new Date(clock.now()).toISOString();
-      return decideBulkRetry(invoice, filter, { ...who, at });
-    },
+    decide: (invoice) =>
+      decideBulkRetry(invoice, filter, { ...who, at: new Date(instance.clock.now()).toISOString() }),
     beforeTry: assertHeld,
   });
   const whys = Map.groupBy(refused.values(), (why) => why);
@@ -147,28 +143,7 @@ export async function voidPiece(
   const counts: Record<string, number> = {};
   for (const { kind } of results) counts[kind] = (counts[kind] ?? 0) + 1;
   const refused = results.flatMap((result, index) =>
-    result.kind === 'voided' ? [] : [{ id: ids[index] ?? '', why: whyNotVoided(result) }],
+    result.kind === 'voided' ? [] : [{ id: ids[index] ?? '', why: whyNotCorrected('it', result, ofVoid) }],
   );
   return { counts, refused };
-}
-
-function whyNotVoided(result: Exclude<VoidedInvoice, { kind: 'voided' }>): string {
-  switch (result.kind) {
-    case 'notFound':
-      return 'it is no longer there';
-    case 'refused':
-      return `it is ${result.status}`;
-    case 'recorded':
-      return `the provider has payment ${result.paymentId}: it is ${result.status} now`;
-    case 'notCanceled':
-      return `the provider does not cancel payment ${result.paymentId}: ${result.message}`;
-    case 'wait':
-      return `a call may still be in flight: ask again from ${result.until} on`;
-    case 'unclear':
-      return `it needs a look at the provider first: ${result.message}`;
-    case 'contended':
-      return 'it is being changed by others: ask again';
-    case 'silent':
-      return `the provider could not say how it stands, ask again later: ${result.message}`;
-  }
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Invoice } from '../../invoice/invoice.ts';
 import type { invoiceStatuses } from '../../invoice/invoiceStatus.ts';
 import type { InvoiceFilter } from '../../invoice/store/invoiceStore.ts';
+import { stepsOf } from '../../invoice/timeline.ts';
 import { queues, serviceBusQueues } from '../../platform/azureNames.ts';
 import { invoiceFields, oneOf, partOf, periodFields, reasonSchema } from '../fields.ts';
 
@@ -83,7 +84,7 @@ export function whyInvoice({ reason, timeline }: Pick<Invoice, 'reason' | 'timel
 /** True if an invoice is one of those asked for, as it is stored now. Pure. */
 export function isAskedFor(invoice: Invoice, filter: BulkInvoiceFilter): boolean {
   const { status, customer, currency, dueAfter, dueBefore, reason, before, after } = filter;
-  const since = invoice.timeline.at(-1)?.at ?? invoice.createdAt;
+  const since = stepsOf(invoice.timeline).at(-1)?.at ?? invoice.createdAt;
   return (
     invoice.status === status &&
     (customer === undefined || invoice.customerId === customer) &&

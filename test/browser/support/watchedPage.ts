@@ -19,6 +19,8 @@ const found = z.object({
 export interface Look {
   width?: number;
   scheme?: 'light' | 'dark';
+  /** As the browser's own zoom: 2 leaves half of the width. */
+  zoom?: number;
   /** Without the key: the page asks for it. */
   signedOut?: boolean;
 }
@@ -41,10 +43,11 @@ export interface WatchedPage extends AsyncDisposable {
 export async function watchedPage(
   browser: Browser,
   { address }: Pick<DashboardStack, 'address'>,
-  { width = 1280, scheme = 'light', signedOut = false }: Look = {},
+  { width = 1280, scheme = 'light', zoom = 1, signedOut = false }: Look = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({
-    viewport: { width, height: 900 },
+    viewport: { width: width / zoom, height: 900 / zoom },
+    deviceScaleFactor: zoom,
     colorScheme: scheme,
     locale: 'en-GB',
     timezoneId: 'UTC',

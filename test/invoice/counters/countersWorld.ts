@@ -3,7 +3,7 @@ import type { CounterReads } from '../../../src/invoice/counters/invoiceCounters
 import { invoiceSchema } from '../../../src/invoice/invoice.ts';
 import { shardNames } from '../../../src/invoice/shard.ts';
 import type { DayCount, InvoiceStore } from '../../../src/invoice/store/invoiceStore.ts';
-import { addUp } from '../../../src/reporting/report.ts';
+import { addUp } from '../../../src/ops/report.ts';
 
 /** Compares what is kept with what is counted, invoice by invoice, at `now` (ISO 8601). Each shard is counted anew. */
 export async function expectExact(

@@ -107,6 +107,11 @@ export function press(
       return () => ops.refundInvoice(aRequest({ params, headers: key, body: { reason, ...amount } }));
     }
     case 'moveDueDate': {
+      // Somebody who wants it charged after all. From now on they no longer count on the void.
+      if (world.invoices.get(invoiceId)?.status === 'voided') {
+        world.voided.delete(invoiceId);
+        return () => ops.undoVoid(aRequest({ params, body: { reason } }));
+      }
       const dueAt = new Date(world.timeline.now + 600_000).toISOString();
       return () => ops.moveDueDate(aRequest({ params, body: { dueAt } }));
     }

@@ -61,6 +61,8 @@ export function restoreDatabase(fleet: Fleet, backMs: number): void {
       switch (change.kind) {
         case 'voided':
           return ops.voidInvoice(aRequest({ params, body: { reason } }));
+        case 'void undone':
+          return ops.undoVoid(aRequest({ params, body: { reason } }));
         case 'dueDate':
           return ops.moveDueDate(aRequest({ params, body: { dueAt: change.dueAt } }));
         case 'paymentMethod': {

@@ -64,7 +64,7 @@ const next: Readonly<Record<InvoiceStatus, readonly InvoiceStatus[]>> = {
   processing: ['processing', 'paid', 'pending', 'declined', 'parked', 'voided'],
   parked: ['parked', 'pending', 'voided', 'paid', 'processing'],
   declined: ['declined', 'pending', 'voided', 'paid', 'processing', 'parked'],
-  voided: ['voided', 'parked'],
+  voided: ['voided', 'parked', 'pending'],
   paid: ['paid'],
 };
 

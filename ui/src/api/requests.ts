@@ -47,6 +47,20 @@ export interface BulkRequest {
   filter: Readonly<Record<string, string | undefined>>;
 }
 
+/** The items of all pages of a list. */
+export async function allOf<Page extends { continuation: string | null }, Item>(
+  load: (query: { continuation: string }) => Promise<Page>,
+  itemsIn: (page: Page) => readonly Item[],
+): Promise<Item[]> {
+  const all: Item[] = [];
+  for (let continuation: string | null = ''; continuation !== null;) {
+    const page: Page = await load({ continuation });
+    all.push(...itemsIn(page));
+    ({ continuation } = page);
+  }
+  return all;
+}
+
 /** Every call that the dashboard makes. */
 export const api = {
   me: () => call(meAnswer, 'me'),
@@ -71,6 +85,10 @@ export const api = {
     call(invoiceDetailAnswer, `${one('invoices', id)}/retry`, post(body)),
   void: (id: string, reason: string) =>
     call(invoiceDetailAnswer, `${one('invoices', id)}/void`, post({ reason })),
+  undoVoid: (id: string, reason: string) =>
+    call(invoiceDetailAnswer, `${one('invoices', id)}/void/undo`, post({ reason })),
+  addNote: (id: string, text: string) =>
+    call(invoiceDetailAnswer, `${one('invoices', id)}/notes`, post({ text })),
   moveDueDate: (id: string, body: { dueAt: string; reason?: string }) =>
     call(invoiceDetailAnswer, one('invoices', id), { method: 'PATCH', body }),
   refund: (id: string, body: { reason: string; amountMinor: number }, key: string) =>

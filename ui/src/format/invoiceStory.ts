@@ -1,10 +1,11 @@
+import { stepsOf } from '../../../src/invoice/timeline.ts';
 import type { InvoiceDetailAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
 import { reversalTexts } from './reversalText.ts';
 
 /** One sentence that says how an invoice stands, and what to do if it is not paid. `now` is in milliseconds. Pure. */
 export function invoiceStory(invoice: InvoiceDetailAnswer, now: number, isPaused = false): string {
   const { status, reason, payment, actionableAt, dueAt, timeline } = invoice;
-  const why = reason ?? timeline.at(-1)?.reason;
+  const why = reason ?? stepsOf(timeline).at(-1)?.reason;
   const because = typeof why === 'string' && why !== '' ? `: ${why.replace(/\.$/, '')}` : '';
   switch (status) {
     case 'paid':

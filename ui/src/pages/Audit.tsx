@@ -27,7 +27,7 @@ function viewOf({ action, target, detail = {} }: AuditRecord): string | undefine
     return `/import/${detail.importId}`;
   if (action.endsWith(' lock')) return '/leases';
   if (/outbox/.test(action)) return '/messages?status=all';
-  return / invoice$|due date$|settle refund|note/.test(action) ? invoicePath(target) : undefined;
+  return / invoice$|due date$|settle refund|note|void$/.test(action) ? invoicePath(target) : undefined;
 }
 
 function Target(record: AuditRecord) {

@@ -1,8 +1,9 @@
 import type { InvoiceAnswer, TotalsAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
 import { api } from '../api/requests.ts';
-import { counted, sumsText } from '../format/amountText.ts';
+import { amountText, counted, sumsText } from '../format/amountText.ts';
 import { reversalTexts } from '../format/reversalText.ts';
 import { usePolled } from '../hooks/polled.ts';
+import { Fact } from '../parts/Fact.tsx';
 import { invoiceColumns } from '../parts/invoiceColumns.tsx';
 import { invoicePath, Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
@@ -54,23 +55,18 @@ export function Customer({ id }: { id: string }) {
                 {owed.map(([status, meaning], index) => {
                   const total = open[index];
                   return total === undefined || total.count === 0 ? null : (
-                    <>
-                      <dt key={status}>{meaning}</dt>
-                      <dd key={`${status} sum`}>
-                        <Link to={`/invoices?${new URLSearchParams({ customer: id, status })}`}>
-                          {sumsText(total.sums)}
-                        </Link>{' '}
-                        ({counted(total.count, 'invoice')})
-                      </dd>
-                    </>
+                    <Fact key={status} name={meaning}>
+                      <Link to={`/invoices?${new URLSearchParams({ customer: id, status })}`}>
+                        {sumsText(total.sums)}
+                      </Link>{' '}
+                      ({counted(total.count, 'invoice')})
+                    </Fact>
                   );
                 })}
-                <dt>Paid so far</dt>
-                <dd>
+                <Fact name="Paid so far">
                   {paid.count === 0 ? 'nothing' : sumsText(paid.sums)} ({counted(paid.count, 'invoice')})
-                </dd>
-                <dt>Payment method</dt>
-                <dd>{methodsOf(invoices).join(', ')}</dd>
+                </Fact>
+                <Fact name="Payment method">{methodsOf(invoices).join(', ')}</Fact>
               </dl>
               <h2>Invoices</h2>
               <Table
@@ -119,15 +115,18 @@ const mostEvents = 50;
 function eventsOf(invoices: readonly InvoiceAnswer[]) {
   return invoices
     .flatMap((invoice) => {
-      const { id, createdAt, payment, reversals } = invoice;
-      const paid = payment.paidAt === undefined ? [] : [{ at: payment.paidAt, what: 'was paid' }];
+      const { id, createdAt, payment, reversals, declinedAt, reason, amountMinor, currency } = invoice;
+      const amount = `${amountText(amountMinor, currency)} ${currency}`;
       const latest = [...(reversals?.refunds ?? []), ...(reversals?.disputes ?? [])]
         .map(({ at }) => at)
         .toSorted()
         .at(-1);
-      const reversed = latest === undefined ? [] : [{ at: latest, what: reversalTexts(invoice).join(' ') }];
-      const events = [{ at: createdAt, what: 'was imported' }, ...paid, ...reversed];
-      return events.map((event) => ({ ...event, invoice: id }));
+      return [
+        { at: createdAt, what: `over ${amount} was imported` },
+        { at: payment.paidAt, what: `was paid: ${amount}` },
+        { at: declinedAt, what: `was declined: ${reason}` },
+        { at: latest, what: reversalTexts(invoice).join(' ') },
+      ].flatMap(({ at, what }) => (typeof at === 'string' ? [{ at, what, invoice: id }] : []));
     })
     .toSorted((a, b) => (a.at < b.at ? 1 : -1))
     .slice(0, mostEvents);

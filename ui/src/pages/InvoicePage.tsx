@@ -10,28 +10,37 @@ import { ActionButton } from '../parts/ActionButton.tsx';
 import { Amount } from '../parts/Amount.tsx';
 import { CopyId } from '../parts/CopyId.tsx';
 import { DueDateDialog } from '../parts/DueDateDialog.tsx';
+import { Fact } from '../parts/Fact.tsx';
 import { customerPath, Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
+import { NoteDialog } from '../parts/NoteDialog.tsx';
 import { Page } from '../parts/Page.tsx';
 import { RefundDialog } from '../parts/RefundDialog.tsx';
 import { RetryDialog } from '../parts/RetryDialog.tsx';
 import { Reversals } from '../parts/Reversals.tsx';
 import { Status } from '../parts/Status.tsx';
-import { Term } from '../parts/Term.tsx';
 import { Time } from '../parts/Time.tsx';
 import { Timeline } from '../parts/Timeline.tsx';
-import { VoidDialog } from '../parts/VoidDialog.tsx';
+import { UndoVoidDialog, VoidDialog } from '../parts/VoidDialog.tsx';
 
-type Action = keyof InvoiceDetailAnswer['actions'];
+const dialogs = {
+  retry: RetryDialog,
+  refund: RefundDialog,
+  moveDueDate: DueDateDialog,
+  note: NoteDialog,
+  void: VoidDialog,
+  undoVoid: UndoVoidDialog,
+};
+type Action = keyof typeof dialogs;
 
 const actions: readonly (readonly [Action, string])[] = [
   ['retry', 'Retry…'],
   ['refund', 'Refund…'],
   ['moveDueDate', 'Due date…'],
+  ['note', 'Note…'],
   ['void', 'Void…'],
+  ['undoVoid', 'Undo void…'],
 ];
-
-const dialogs = { retry: RetryDialog, refund: RefundDialog, moveDueDate: DueDateDialog, void: VoidDialog };
 
 /** One invoice: how it stands, what may be done with it, and its life. */
 export function InvoicePage({ id }: { id: string }) {
@@ -47,6 +56,7 @@ export function InvoicePage({ id }: { id: string }) {
   const [open, setOpen] = useState<Action>();
   const unknown = look.error instanceof CallFailed && look.error.status === 404;
   const Opened = open === undefined ? undefined : dialogs[open];
+  const other = look.data?.status === 'voided' ? 'void' : 'undoVoid';
   return (
     <Page
       title={id}
@@ -54,7 +64,8 @@ export function InvoicePage({ id }: { id: string }) {
         look.data === undefined
           ? undefined
           : actions.map(([action, label]) => {
-              const permitted = look.data?.actions[action];
+              if (action === other) return null;
+              const permitted = action === 'note' ? undefined : look.data?.actions[action];
               return (
                 <ActionButton
                   key={action}
@@ -101,80 +112,50 @@ function Details({ invoice, done }: { invoice: InvoiceDetailAnswer; done: () => 
         <Status of={status} /> {invoiceStory(invoice, Date.now(), Boolean(pause))}
       </p>
       <dl class="facts">
-        <dt>Amount</dt>
-        <dd>
+        <Fact name="Amount">
           <Amount {...invoice} />
-        </dd>
-        <dt>Customer</dt>
-        <dd>
+        </Fact>
+        <Fact name="Customer">
           <Link to={customerPath(customerId)}>{customerId}</Link>
-        </dd>
-        <dt>Due</dt>
-        <dd>
+        </Fact>
+        <Fact name="Due">
           <Time at={dueAt} />
-        </dd>
+        </Fact>
         {invoice.actionableAt !== null && status === 'pending' && (
-          <>
-            <dt>Next try</dt>
-            <dd>
-              <Time at={invoice.actionableAt} />
-            </dd>
-          </>
+          <Fact name="Next try">
+            <Time at={invoice.actionableAt} />
+          </Fact>
         )}
-        {description !== null && (
-          <>
-            <dt>Description</dt>
-            <dd>{description}</dd>
-          </>
-        )}
-        <dt>Payment method</dt>
-        <dd>{payment.method?.id ?? paymentMethod ?? "the customer's default"}</dd>
+        {description !== null && <Fact name="Description">{description}</Fact>}
+        <Fact name="Payment method">{payment.method?.id ?? paymentMethod ?? "the customer's default"}</Fact>
         {payment.id !== undefined && (
-          <>
-            <dt>Payment</dt>
-            <dd>
-              <CopyId id={payment.id} /> <AtProvider id={payment.id} />
-            </dd>
-          </>
+          <Fact name="Payment">
+            <CopyId id={payment.id} /> <AtProvider id={payment.id} />
+          </Fact>
         )}
         {payment.inProgress !== undefined && (
-          <>
-            <dt>In progress</dt>
-            <dd>
-              <CopyId id={payment.inProgress.id} /> {payment.inProgress.state}, since{' '}
-              <Time at={payment.inProgress.since} />
-            </dd>
-          </>
+          <Fact name="In progress">
+            <CopyId id={payment.inProgress.id} /> {payment.inProgress.state}, since{' '}
+            <Time at={payment.inProgress.since} />
+          </Fact>
         )}
         {invoice.archivedAt !== null && (
-          <>
-            <dt>Archived</dt>
-            <dd>
-              <Time at={invoice.archivedAt} />; it is restored when something is changed
-            </dd>
-          </>
+          <Fact name="Archived">
+            <Time at={invoice.archivedAt} />; it is restored when something is changed
+          </Fact>
         )}
       </dl>
       <details>
         <summary>Technical details</summary>
         <dl class="facts">
-          <dt>
-            <Term>Idempotency key</Term>
-          </dt>
-          <dd>
+          <Fact name="Idempotency key">
             number {payment.keyNumber}, {attempts} of 5 attempts
-          </dd>
-          <dt>
-            <Term>Shard</Term>
-          </dt>
-          <dd>{invoice.shard}</dd>
+          </Fact>
+          <Fact name="Shard">{invoice.shard}</Fact>
           {claim !== null && (
-            <>
-              <dt>Claimed</dt>
-              <dd>
-                by {claim.by}, fence {claim.fence}, <Time at={claim.at} />
-              </dd>
-            </>
+            <Fact name="Claimed">
+              by {claim.by}, fence {claim.fence}, <Time at={claim.at} />
+            </Fact>
           )}
         </dl>
       </details>

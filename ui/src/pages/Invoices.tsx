@@ -11,7 +11,7 @@ import { announce } from '../parts/Announcements.tsx';
 import { BulkAllDialog } from '../parts/BulkAllDialog.tsx';
 import { BulkDialog } from '../parts/BulkDialog.tsx';
 import { CsvButton } from '../parts/CsvButton.tsx';
-import { type Filter, Filters } from '../parts/Filters.tsx';
+import { allOr, type Filter, Filters } from '../parts/Filters.tsx';
 import { invoiceColumns } from '../parts/invoiceColumns.tsx';
 import { Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
@@ -22,33 +22,13 @@ import { Table } from '../parts/Table.tsx';
 import { Totals } from '../parts/Totals.tsx';
 
 const filters: readonly Filter[] = [
-  {
-    name: 'status',
-    label: 'Status',
-    kind: { options: [['', 'all'], ...invoiceStatuses.map((of) => [of, statusWord(of)] as const)] },
-  },
+  { name: 'status', label: 'Status', kind: allOr(invoiceStatuses, statusWord) },
   {
     name: 'only',
     label: 'Only',
-    kind: {
-      options: [
-        ['', 'all'],
-        ['refunded', 'refunded'],
-        ['disputed', 'disputed'],
-        ['waitsForRetry', 'waits for retry'],
-      ],
-    },
+    kind: { '': 'all', refunded: 'refunded', disputed: 'disputed', waitsForRetry: 'waits for retry' },
   },
-  {
-    name: 'undecided',
-    label: 'At the provider',
-    kind: {
-      options: [
-        ['', 'all'],
-        ['true', 'not decided'],
-      ],
-    },
-  },
+  { name: 'undecided', label: 'At the provider', kind: { '': 'all', true: 'not decided' } },
   { name: 'customer', label: 'Customer', kind: 'text' },
   { name: 'currency', label: 'Currency', kind: 'text' },
   {
@@ -59,7 +39,11 @@ const filters: readonly Filter[] = [
     none: 'at any time',
   },
   { name: 'run', label: 'Run', kind: 'chip' },
+  { name: 'counted', label: 'In the report', kind: 'chip' },
 ];
+
+/** Filters that a bulk change does not know. */
+const notInBulk = ['only', 'undecided', 'run', 'counted'];
 
 /** The invoices that match, and what may be done with several of them. */
 export function Invoices({ place }: { place: Place }) {
@@ -107,7 +91,7 @@ export function Invoices({ place }: { place: Place }) {
                 {mayBulk &&
                   continuation !== null &&
                   asked.status !== undefined &&
-                  !given.some((name) => name === 'only' || name === 'undecided' || name === 'run') && (
+                  !given.some((name) => notInBulk.includes(name)) && (
                     <button
                       type="button"
                       aria-pressed={allMatching}
@@ -182,6 +166,7 @@ function queryOf(query: URLSearchParams): Record<string, string | undefined> {
     only: given('only'),
     undecided: given('undecided'),
     run: given('run'),
+    counted: given('counted'),
     customer: given('customer'),
     currency: given('currency')?.toUpperCase(),
     dueAfter: day('dueAfter'),

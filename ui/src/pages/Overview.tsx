@@ -8,6 +8,7 @@ import { useHasCall } from '../hooks/session.ts';
 import { State } from '../hooks/state.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
 import { AttentionList } from '../parts/AttentionList.tsx';
+import { Fact } from '../parts/Fact.tsx';
 import { Figure } from '../parts/Figure.tsx';
 import { Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
@@ -105,46 +106,40 @@ function Standing({ of: overview }: { of: OverviewAnswer }) {
   const { charges } = pace;
   return (
     <dl class="standing">
-      <dt>Allowance</dt>
-      <dd>
+      <Fact name="Allowance">
         {charges === null
           ? 'nothing charged yet'
           : `${charges.usedPerSecond} of ${charges.allowedPerSecond} calls a second`}
         {charges !== null &&
           charges.refusedShare > 0 &&
           `, ${Math.round(charges.refusedShare * 100)} % refused`}
-      </dd>
-      <dt>Backlog</dt>
-      <dd>{backlogText(backlog, overview.paused !== null)}</dd>
-      <dt>Waiting for later</dt>
-      <dd>{countText(Math.max(0, invoices.pending - backlog.waiting))} due later or waiting for a retry</dd>
-      <dt>Outbox</dt>
-      <dd>
+      </Fact>
+      <Fact name="Backlog">{backlogText(backlog, overview.paused !== null)}</Fact>
+      <Fact name="Waiting for later">
+        {countText(Math.max(0, invoices.pending - backlog.waiting))} due later or waiting for a retry
+      </Fact>
+      <Fact name="Outbox">
         <Link to="/messages">
           {outbox.pending === 0
             ? 'all sent'
             : `${countText(outbox.pending)} to send, oldest ${duration(outbox.oldestPendingSeconds)}`}
         </Link>
-      </dd>
-      <dt>Leases</dt>
-      <dd>
+      </Fact>
+      <Fact name="Leases">
         <Link to="/leases">
           {leases === null ? 'the store cannot list them' : `${leases.held} of ${leases.known} held`}
         </Link>
-      </dd>
+      </Fact>
       {parkedReasons.length > 0 && (
-        <>
-          <dt>Parked because</dt>
-          <dd>
-            <ul class="reasons">
-              {parkedReasons.map(({ reason, count }) => (
-                <li key={reason}>
-                  <strong>{countText(count)}</strong> {reason}
-                </li>
-              ))}
-            </ul>
-          </dd>
-        </>
+        <Fact name="Parked because">
+          <ul class="reasons">
+            {parkedReasons.map(({ reason, count }) => (
+              <li key={reason}>
+                <strong>{countText(count)}</strong> {reason}
+              </li>
+            ))}
+          </ul>
+        </Fact>
       )}
     </dl>
   );

@@ -45,7 +45,7 @@ const amounts: readonly Column<Row>[] = kinds.map(([head, kind]) => ({
   cell: (row) => {
     const { count, amountMinor } = row[kind];
     if (count === 0) return <span class="quiet">–</span>;
-    const list = row.day === undefined ? lists[kind] : undefined;
+    const list = row.day === undefined ? lists[kind] : `counted=${kind}:${row.day}`;
     const amount = amountText(amountMinor, row.currency);
     return (
       <>
@@ -84,7 +84,10 @@ export function Report({ place: { path, query } }: { place: Place }) {
       }
     >
       <Filters place={{ path, query }} filters={filters} />
-      <p class="quiet">Days in UTC, 30 of them unless you choose. Fees are not included.</p>
+      <p class="quiet">
+        Days in UTC, 30 of them unless you choose. Fees are not included. A day's amount leads to its
+        invoices; archived ones count, and are in no list.
+      </p>
       <Loaded look={look}>
         {({ days, totals }) => (
           <>

@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import { splitCounts } from '../../../src/invoice/amountCounts.ts';
 import type { RunAnswer } from '../../../src/ops/answers/runAnswers.ts';
 import { CallFailed } from '../api/call.ts';
-import { api } from '../api/requests.ts';
+import { allOf, api } from '../api/requests.ts';
 import { countText, sumsText } from '../format/amountText.ts';
 import { bulkText } from '../format/bulkText.ts';
 import { go } from '../hooks/location.ts';
@@ -11,11 +11,12 @@ import { ActionButton } from '../parts/ActionButton.tsx';
 import { announce } from '../parts/Announcements.tsx';
 import { CopyId } from '../parts/CopyId.tsx';
 import { Dialog } from '../parts/Dialog.tsx';
+import { Fact } from '../parts/Fact.tsx';
 import { Failure } from '../parts/Failure.tsx';
 import { Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
 import { Page } from '../parts/Page.tsx';
-import { type NotChanged, Refused } from '../parts/Refused.tsx';
+import { Refused } from '../parts/Refused.tsx';
 import { claimedOf, groupsDone, tookText } from '../parts/RunTable.tsx';
 import { Status } from '../parts/Status.tsx';
 import { type Column, Table } from '../parts/Table.tsx';
@@ -140,65 +141,40 @@ function Details({ run }: { run: RunAnswer }) {
         </p>
       )}
       <dl class="facts">
-        <dt>Run</dt>
-        <dd>
+        <Fact name="Run">
           <CopyId id={run.runId} />
-        </dd>
+        </Fact>
         {bulk === undefined ? (
-          <>
-            <dt>{run.dryRun ? 'Would claim' : 'Claimed'}</dt>
-            <dd>
-              {countText(claimedOf(run.counts))}{' '}
-              <span class="quiet">({countsText(run.counts) || 'nothing yet'})</span>
-            </dd>
-          </>
+          <Fact name={run.dryRun ? 'Would claim' : 'Claimed'}>
+            {countText(claimedOf(run.counts))}{' '}
+            <span class="quiet">({countsText(run.counts) || 'nothing yet'})</span>
+          </Fact>
         ) : (
           <>
-            <dt>By</dt>
-            <dd>{bulk.actor}</dd>
-            <dt>Reason</dt>
-            <dd>{bulk.reason}</dd>
-            <dt>Of those with</dt>
-            <dd>{bulk.filter || 'no other condition'}</dd>
-            <dt>Counts</dt>
-            <dd>{countsText(run.counts) || 'nothing yet'}</dd>
+            <Fact name="By">{bulk.actor}</Fact>
+            <Fact name="Reason">{bulk.reason}</Fact>
+            <Fact name="Of those with">{bulk.filter || 'no other condition'}</Fact>
+            <Fact name="Counts">{countsText(run.counts) || 'nothing yet'}</Fact>
           </>
         )}
         {!run.dryRun && (
-          <>
-            <dt>Invoices</dt>
-            <dd>
-              <Link to={`/invoices?${new URLSearchParams({ run: run.runId })}`}>
-                those that it has changed
-              </Link>
-            </dd>
-          </>
+          <Fact name="Invoices">
+            <Link to={`/invoices?${new URLSearchParams({ run: run.runId })}`}>those that it has changed</Link>
+          </Fact>
         )}
-        {sums !== '' && (
-          <>
-            <dt>Amount</dt>
-            <dd>{sums}</dd>
-          </>
-        )}
-        <dt>Groups</dt>
-        <dd>{groupsDone(run.groups)} ended</dd>
-        <dt>Started</dt>
-        <dd>
+        {sums !== '' && <Fact name="Amount">{sums}</Fact>}
+        <Fact name="Groups">{groupsDone(run.groups)} ended</Fact>
+        <Fact name="Started">
           <Time at={run.startedAt} />, {run.trigger}
-        </dd>
-        <dt>Took</dt>
-        <dd>{tookText(run)}</dd>
-        <dt>Sign of life</dt>
-        <dd>
+        </Fact>
+        <Fact name="Took">{tookText(run)}</Fact>
+        <Fact name="Sign of life">
           <Time at={run.heartbeatAt} />
-        </dd>
+        </Fact>
         {run.traceId !== null && (
-          <>
-            <dt>Trace</dt>
-            <dd>
-              <CopyId id={run.traceId} />
-            </dd>
-          </>
+          <Fact name="Trace">
+            <CopyId id={run.traceId} />
+          </Fact>
         )}
       </dl>
       {bulk !== undefined && bulk.notChanged > 0 && <NotChangedBy run={run} count={bulk.notChanged} />}
@@ -222,7 +198,11 @@ function Details({ run }: { run: RunAnswer }) {
 function NotChangedBy({ run: { runId }, count }: { run: RunAnswer; count: number }) {
   const { data, error, reload } = usePolled({
     name: `refused ${runId} ${count}`,
-    load: () => allRefused(runId),
+    load: () =>
+      allOf(
+        (query) => api.refused(runId, query),
+        ({ refused }) => refused,
+      ),
     once: true,
   });
   return (
@@ -232,16 +212,6 @@ function NotChangedBy({ run: { runId }, count }: { run: RunAnswer; count: number
       {data !== undefined && <Refused refused={data} />}
     </>
   );
-}
-
-async function allRefused(runId: string): Promise<NotChanged[]> {
-  const all: NotChanged[] = [];
-  for (let continuation: string | null = ''; continuation !== null;) {
-    const page: Awaited<ReturnType<typeof api.refused>> = await api.refused(runId, { continuation });
-    all.push(...page.refused);
-    continuation = page.continuation;
-  }
-  return all;
 }
 
 function groupsOf({ groups }: RunAnswer): Group[] {

@@ -3,7 +3,7 @@ import { api, withQuery } from '../api/requests.ts';
 import type { Place } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
-import { type Filter, Filters } from '../parts/Filters.tsx';
+import { allOr, type Filter, Filters } from '../parts/Filters.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
 import { Page } from '../parts/Page.tsx';
 import { Pager } from '../parts/Pager.tsx';
@@ -14,19 +14,9 @@ const filters: readonly Filter[] = [
   {
     name: 'status',
     label: 'Status',
-    kind: { options: [['', 'all'], 'running', 'completed', 'failed', 'abandoned', 'cancelled'] },
+    kind: allOr(['running', 'completed', 'failed', 'abandoned', 'cancelled']),
   },
-  {
-    name: 'job',
-    label: 'Kind',
-    kind: {
-      options: [
-        ['', 'all'],
-        ['process-invoices', 'payments'],
-        ['bulk', 'bulk changes'],
-      ],
-    },
-  },
+  { name: 'job', label: 'Kind', kind: { '': 'all', 'process-invoices': 'payments', bulk: 'bulk changes' } },
 ];
 
 /** Runs of payments and of bulk changes, newest first, and the buttons that start one. */

@@ -7,7 +7,7 @@ import type { Place } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';
 import { useHasCall } from '../hooks/session.ts';
 import { CopyId } from './CopyId.tsx';
-import { type Filter, Filters } from './Filters.tsx';
+import { allOr, type Filter, Filters } from './Filters.tsx';
 import { Loaded } from './Loaded.tsx';
 import { MessageActions } from './MessageActions.tsx';
 import { Pager } from './Pager.tsx';
@@ -35,7 +35,7 @@ const filters: readonly Filter[] = [
   {
     name: 'queue',
     label: 'Queue',
-    kind: { options: [['', 'all'], serviceBusQueues.paymentCommands, queues.workItems] },
+    kind: allOr([serviceBusQueues.paymentCommands, queues.workItems]),
   },
   { name: 'reason', label: 'Why', kind: 'text' },
 ];

@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { CallFailed } from '../api/call.ts';
 import { FieldErrors, failureText, faultsOf } from './Failure.tsx';
-import { FaultsContext } from './Field.tsx';
+import { FaultsContext, Field } from './Field.tsx';
 
 interface DialogProps {
   /** The question, with what it is about. */
@@ -119,30 +119,30 @@ export function Dialog(props: DialogProps) {
         <h2 id={`${id}-title`}>{title}</h2>
         <FaultsContext.Provider value={{ errors: faultsOf(failure), shown: shown.current }}>
           {children}
-        </FaultsContext.Provider>
-        {typed !== undefined && (
-          <label class="field">
-            Type <code>{typed}</code>
-            <input
+          {typed !== undefined && (
+            <Field
+              name="typed"
+              label={
+                <>
+                  Type <code>{typed}</code>
+                </>
+              }
               value={typedText}
-              onInput={(event) => setTyped(event.currentTarget.value)}
-              autocomplete="off"
+              change={setTyped}
             />
-          </label>
-        )}
-        {reason !== undefined && (
-          <label class="field">
-            Reason{reason === 'optional' ? ' (optional)' : ''}
-            <input
+          )}
+          {reason !== undefined && (
+            <Field
+              name="reason"
+              label={`Reason${reason === 'optional' ? ' (optional)' : ''}`}
               value={why}
+              change={setWhy}
               maxLength={500}
-              onInput={(event) => setWhy(event.currentTarget.value)}
-              aria-describedby={failure === undefined ? undefined : `${id}-failure`}
             />
-          </label>
-        )}
+          )}
+        </FaultsContext.Provider>
         {failure !== undefined && (
-          <div class="wrong" role="alert" id={`${id}-failure`}>
+          <div class="wrong" role="alert">
             <p>{failureText(failure)}</p>
             <FieldErrors error={failure} but={shown.current} />
           </div>

@@ -2,13 +2,14 @@ import { useEffect, useRef } from 'preact/hooks';
 import { daysAfter, periodName, periodNames, periodOf } from '../format/periods.ts';
 import { go, type Place, withFilters } from '../hooks/location.ts';
 
-type Options = readonly (string | readonly [value: string, label: string])[];
+/** Labels by value. */
+type Options = Readonly<Record<string, string>>;
 
 type Field = {
   name: string;
   label: string;
   /** `chip`: a link leads to it, and it can only be removed. */
-  kind: 'text' | 'date' | 'chip' | { options: Options };
+  kind: 'text' | 'date' | 'chip' | Options;
   /** Shown while the URL has no value. */
   preset?: string;
 };
@@ -60,12 +61,7 @@ function FieldOf({ of, place, change }: { of: Field; place: Place; change: Chang
       {typeof kind === 'string' ? (
         <TypedFilter name={name} kind={kind} value={value} apply={(text) => change({ [name]: text })} />
       ) : (
-        <Choice
-          name={name}
-          value={value}
-          options={kind.options}
-          choose={(text) => change({ [name]: text })}
-        />
+        <Choice name={name} value={value} options={kind} choose={(text) => change({ [name]: text })} />
       )}
     </div>
   );
@@ -89,20 +85,21 @@ function Choice({
       value={value}
       onChange={(event) => choose(event.currentTarget.value)}
     >
-      {options.map((option) => {
-        const [of, text] = optionOf(option);
-        return (
-          <option key={of} value={of}>
-            {text}
-          </option>
-        );
-      })}
+      {Object.entries(options).map(([of, text]) => (
+        <option key={of} value={of}>
+          {text}
+        </option>
+      ))}
     </select>
   );
 }
 
-function optionOf(option: Options[number]): readonly [value: string, label: string] {
-  return typeof option === 'string' ? [option, option] : option;
+/** Values of a choice with their labels, behind one for all. */
+export function allOr<Value extends string>(
+  values: readonly Value[],
+  labelOf: (value: Value) => string = (value) => value,
+): Options {
+  return { '': 'all', ...Object.fromEntries(values.map((value) => [value, labelOf(value)])) };
 }
 
 const custom = 'custom';
@@ -126,7 +123,7 @@ function PeriodOf({ of, place, change }: { of: PeriodFilter; place: Place; chang
       change({ [from.name]: begin, [to.name]: includesTo ? daysAfter(before, -1) : before });
     }
   }
-  const options = [['', none], ...periodNames, [custom, 'custom …']] as const;
+  const options = { ...allOr(periodNames), '': none, [custom]: 'custom …' };
   return (
     <>
       <div class="filter">
@@ -145,9 +142,8 @@ function Chips({ fields, place, change }: { fields: readonly Field[]; place: Pla
   const active = fields.flatMap(({ name, label, kind }) => {
     const value = place.query.get(name) ?? '';
     if (value === '') return [];
-    const options = typeof kind === 'string' ? [] : kind.options.map(optionOf);
-    const shown = options.find(([of]) => of === value)?.[1] ?? value;
-    return [{ name, text: `${label}: ${shown}` }];
+    const shown = typeof kind === 'string' ? undefined : kind[value];
+    return [{ name, text: `${label}: ${shown ?? value}` }];
   });
   if (active.length === 0) return null;
   return (

@@ -1,6 +1,6 @@
 import type { ImportViewAnswer, RefusedRow } from '../../../src/ops/answers/importAnswers.ts';
 import { saveAs } from '../api/call.ts';
-import { api } from '../api/requests.ts';
+import { allOf, api } from '../api/requests.ts';
 import { countText, sumsText } from '../format/amountText.ts';
 import { idIn, refusedFile } from '../format/refusedFile.ts';
 import { usePolled } from '../hooks/polled.ts';
@@ -113,15 +113,12 @@ function columnsFor(view: ImportViewAnswer): readonly Column<RefusedRow>[] {
 
 /** Saves all refused rows as a file. */
 async function save(view: ImportViewAnswer): Promise<void> {
-  const all: RefusedRow[] = [];
+  let all: RefusedRow[];
   try {
-    for (let continuation: string | null = ''; continuation !== null;) {
-      const page: Awaited<ReturnType<typeof api.rejected>> = await api.rejected(view.importId, {
-        continuation,
-      });
-      all.push(...page.rejected);
-      continuation = page.continuation;
-    }
+    all = await allOf(
+      (query) => api.rejected(view.importId, query),
+      ({ rejected }) => rejected,
+    );
   } catch (error) {
     announce(failureText(error));
     return;

@@ -20,7 +20,7 @@ const filters: readonly Filter[] = [
     name: 'status',
     label: 'Status',
     preset: 'pending',
-    kind: { options: ['pending', 'parked', 'dispatched', ['all', 'all']] },
+    kind: { pending: 'pending', parked: 'parked', dispatched: 'dispatched', all: 'all' },
   },
 ];
 

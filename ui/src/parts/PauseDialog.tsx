@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { api } from '../api/requests.ts';
 import { announce } from './Announcements.tsx';
 import { Dialog } from './Dialog.tsx';
+import { Field } from './Field.tsx';
 
 /** Asks before all payments are paused. */
 export function PauseDialog({ close, done }: { close: () => void; done: () => void }) {
@@ -20,10 +21,7 @@ export function PauseDialog({ close, done }: { close: () => void; done: () => vo
       }}
     >
       <p>Within 10 seconds no new claim and no new charge begins. Calls in flight finish.</p>
-      <label class="field">
-        Until (UTC, optional)
-        <input type="datetime-local" value={until} onInput={(event) => setUntil(event.currentTarget.value)} />
-      </label>
+      <Field name="until" label="Until (UTC, optional)" isTime value={until} change={setUntil} />
     </Dialog>
   );
 }

@@ -5,7 +5,7 @@ import { amountText } from '../format/amountText.ts';
 import { openDisputes } from '../format/reversalText.ts';
 import { announce } from './Announcements.tsx';
 import { Dialog } from './Dialog.tsx';
-import { Field } from './Field.tsx';
+import { Check, Field } from './Field.tsx';
 import type { InvoiceDialog } from './invoiceDialog.ts';
 
 /** A refund of a part, or of all that is left. */
@@ -45,14 +45,7 @@ export function RefundDialog({ invoice, close, done }: InvoiceDialog) {
             <strong>This payment is disputed.</strong> If the bank decides for the customer, they get the
             money of the dispute and of this refund. Answer the dispute at the provider instead.
           </p>
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={isSure}
-              onChange={(event) => setSure(event.currentTarget.checked)}
-            />
-            Refund it although it is disputed
-          </label>
+          <Check label="Refund it although it is disputed" checked={isSure} change={setSure} />
         </>
       )}
       <p>The money goes back to the customer. This cannot be undone.</p>

@@ -1,15 +1,16 @@
 import { useState } from 'preact/hooks';
+import { stepsOf } from '../../../src/invoice/timeline.ts';
 import { api } from '../api/requests.ts';
 import { amountText } from '../format/amountText.ts';
 import { announce } from './Announcements.tsx';
 import { Dialog } from './Dialog.tsx';
-import { Field } from './Field.tsx';
+import { Check, Field } from './Field.tsx';
 import type { InvoiceDialog } from './invoiceDialog.ts';
 
 /** Another try, with the same key, with a new one, or with another payment method. */
 export function RetryDialog({ invoice, close, done }: InvoiceDialog) {
   const { id, amountMinor, currency, payment, status, timeline } = invoice;
-  const wasDeclined = status === 'declined' || timeline.at(-1)?.what === 'retry: declined';
+  const wasDeclined = status === 'declined' || stepsOf(timeline).at(-1)?.what === 'retry: declined';
   const [notCharged, setNotCharged] = useState(false);
   const [method, setMethod] = useState('');
   const newKey = notCharged || method.trim() !== '' || status === 'declined';
@@ -44,14 +45,7 @@ export function RetryDialog({ invoice, close, done }: InvoiceDialog) {
         change={setMethod}
       />
       {!wasDeclined && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={notCharged}
-            onChange={(event) => setNotCharged(event.currentTarget.checked)}
-          />
-          I checked: nothing was charged
-        </label>
+        <Check label="I checked: nothing was charged" checked={notCharged} change={setNotCharged} />
       )}
     </Dialog>
   );

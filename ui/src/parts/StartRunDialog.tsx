@@ -8,6 +8,7 @@ import { State } from '../hooks/state.ts';
 import { ActionButton } from './ActionButton.tsx';
 import { announce } from './Announcements.tsx';
 import { Dialog } from './Dialog.tsx';
+import { Check } from './Field.tsx';
 
 /** The button that starts a run, with its dialog. While payments are paused a run would claim nothing. */
 export function StartRunButton() {
@@ -48,14 +49,7 @@ export function StartRunDialog({ close, preview = false }: { close: () => void; 
           ? 'It counts what a run would claim now. Nothing is claimed and nothing is charged.'
           : 'It claims what is due and sends it to be charged. Invoices that another run has claimed are left to it.'}
       </p>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={dryRun}
-          onChange={(event) => setDryRun(event.currentTarget.checked)}
-        />
-        Preview only
-      </label>
+      <Check label="Preview only" checked={dryRun} change={setDryRun} />
     </Dialog>
   );
 }

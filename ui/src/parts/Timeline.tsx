@@ -1,3 +1,4 @@
+import { noteEntry } from '../../../src/invoice/timeline.ts';
 import type { TimelineEntry } from '../../../src/ops/answers/invoiceAnswers.ts';
 import { timelineFacts } from '../format/timelineFacts.ts';
 import { Time } from './Time.tsx';
@@ -11,6 +12,7 @@ export function Timeline({ entries, currency }: { entries: readonly TimelineEntr
           <p>
             <strong>{entry.what}</strong> <Time at={entry.at} /> <span class="quiet">by {entry.by}</span>
           </p>
+          {entry.what === noteEntry && typeof entry.text === 'string' && <p>{entry.text}</p>}
           <ul class="facts-line">
             {timelineFacts(entry, currency).map(({ label, value }) => (
               <li key={label}>

@@ -251,11 +251,14 @@ export interface QueryCondition {
   value: string | number | undefined;
 }
 
-/** The part of a query that limits it to documents of a type that meet all conditions. Pure. */
-export function whereAll(type: string, conditions: readonly QueryCondition[]) {
+/** The part of a query that limits it to documents of a type, if one is given, that meet all conditions. Pure. */
+export function whereAll(type: string | undefined, conditions: readonly QueryCondition[]) {
   const asked = conditions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
   return {
-    where: [`c.type = '${type}'`, ...asked.map(({ condition }) => condition)].join(' AND '),
+    where: [
+      type === undefined ? 'true' : `c.type = '${type}'`,
+      ...asked.map(({ condition }) => condition),
+    ].join(' AND '),
     parameters: asked.map(({ name, value }) => ({ name, value })),
   };
 }

@@ -222,6 +222,55 @@ export function readsContract({ world }: InvoiceContract): void {
       expect(await all(invoices, { pageSize: 1, only: 'waitsForRetry', customer: 'nobody' })).toEqual([]);
     });
 
+    test('those that the report counts on a day', async () => {
+      const { invoices, put } = await world({ shards: 4 });
+      const [at, before] = ['2026-01-20T23:59:59.999Z', '2026-01-19T12:00:00.000Z'];
+      const paid = (paidAt: string) => ({
+        keyNumber: 1,
+        declines: 0,
+        deferrals: 0,
+        id: `pi_${paidAt}`,
+        paidAt,
+      });
+      const refund = { id: 'r', amountMinor: 5, at };
+      const dispute = { id: 'd', amountMinor: 5, at, reason: 'fraud' };
+      await put(
+        { id: 'paid', status: 'paid', payment: paid(at) },
+        { id: 'paid-before', status: 'paid', payment: paid(before) },
+        { id: 'declined', status: 'declined', declinedAt: at },
+        { id: 'declined-before', status: 'declined', declinedAt: before },
+        {
+          id: 'refunded',
+          status: 'paid',
+          payment: paid(before),
+          reversals: reversalsOf([{ ...refund, status: 'pending' }], []),
+        },
+        {
+          id: 'not-refunded',
+          status: 'paid',
+          reversals: reversalsOf(
+            [
+              { ...refund, status: 'failed' },
+              { ...refund, id: 'r2', at: before, status: 'succeeded' },
+            ],
+            [],
+          ),
+        },
+        { id: 'disputed', status: 'paid', reversals: reversalsOf([], [{ ...dispute, status: 'open' }]) },
+        { id: 'lost', status: 'paid', reversals: reversalsOf([], [{ ...dispute, status: 'lost' }]) },
+        { id: 'won', status: 'paid', reversals: reversalsOf([], [{ ...dispute, status: 'won' }]) },
+      );
+      const found = (counted: InvoiceFilter['counted'], more: InvoiceFilter = {}) =>
+        all(invoices, { pageSize: 1, ...more, ...(counted === undefined ? {} : { counted }) });
+      expect(await found('paid:2026-01-20')).toEqual(['paid']);
+      expect(await found('declined:2026-01-20')).toEqual(['declined']);
+      expect(await found('refunded:2026-01-20')).toEqual(['refunded']);
+      expect(await found('disputed:2026-01-20')).toEqual(['disputed', 'lost']);
+      expect(await found('disputeLost:2026-01-20')).toEqual(['lost']);
+      expect(await found('paid:2026-01-19')).toEqual(['paid-before', 'refunded']);
+      expect(await found('paid:2026-01-19', { currency: 'JPY' })).toEqual([]);
+    });
+
     test('those that a run has claimed or changed', async () => {
       const { invoices, put } = await world({ shards: 4 });
       const entry = (runId: string) => ({ at: iso(0), what: 'claimed', by: 'host-1', runId });

@@ -1,26 +1,13 @@
-import { type ReportKind, reportKinds } from '../invoice/counters/counters.ts';
+import type { z } from 'zod';
+import { reportKinds } from '../invoice/counters/counters.ts';
+import { formatAmount } from '../invoice/money.ts';
 import type { DayCount } from '../invoice/store/invoiceStore.ts';
+import type { ReportDay, reportAnswer } from './answers/reportAnswers.ts';
 
-/** Count, and sum of the amounts in minor units of the currency. */
-export interface Total {
-  count: number;
-  amountMinor: number;
-}
+type Totals = Omit<ReportDay, 'day' | 'currency'>;
 
-export type Totals = Record<ReportKind, Total>;
-
-export interface DayTotals extends Totals {
-  /** `YYYY-MM-DD`, UTC. */
-  day: string;
-  currency: string;
-}
-
-export interface Report {
-  /** By day, then by currency; a day on which nothing happened is absent. */
-  days: DayTotals[];
-  /** Of the whole time, by currency. */
-  totals: Omit<DayTotals, 'day'>[];
-}
+/** Days by day, then by currency, and the sums of all days by currency. A day on which nothing happened is absent. */
+type Report = Pick<z.infer<typeof reportAnswer>, 'days' | 'totals'>;
 
 /** Adds up the counts of days. Pure. */
 export function addUp(counts: readonly DayCount[]): Report {
@@ -49,7 +36,7 @@ function under(all: Map<string, Totals>, key: string): Totals {
 }
 
 function noTotals(): Totals {
-  const none = (): Total => ({ count: 0, amountMinor: 0 });
+  const none = () => ({ count: 0, amountMinor: 0 });
   return { paid: none(), declined: none(), refunded: none(), disputed: none(), disputeLost: none() };
 }
 
@@ -57,16 +44,22 @@ function sorted(all: ReadonlyMap<string, Totals>): [string, Totals][] {
   return [...all].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** The columns of the report as CSV. */
+/** The columns of the report as CSV: counts and minor units, then the amounts in their currency. */
 export const reportColumns: readonly string[] = [
   'day',
   'currency',
   ...reportKinds.flatMap((kind) => [`${kind}Count`, `${kind}Minor`]),
   'feesIncluded',
+  ...reportKinds,
 ];
 
 /** The same of one row. */
-export function reportRow({ day, currency, ...totals }: DayTotals): (string | number)[] {
+export function reportRow({ day, currency, ...totals }: ReportDay): (string | number)[] {
   const cells = reportKinds.flatMap((kind) => [totals[kind].count, totals[kind].amountMinor]);
-  return [day, currency, ...cells, 'false'];
+  // A sum beyond 2⁵³ is about right, and no amount that a bank would know.
+  const amounts = reportKinds.map((kind) => {
+    const { amountMinor } = totals[kind];
+    return Number.isSafeInteger(amountMinor) ? formatAmount(amountMinor, currency) : '';
+  });
+  return [day, currency, ...cells, 'false', ...amounts];
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { reportKinds } from '../../src/invoice/counters/counters.ts';
 import type { DayCount } from '../../src/invoice/store/invoiceStore.ts';
-import { addUp } from '../../src/reporting/report.ts';
+import { addUp } from '../../src/ops/report.ts';
 
 test('adds up by day, currency and kind', () => {
   const one = (kind: DayCount['kind'], day: string, currency: string, amountMinor: number) => ({
