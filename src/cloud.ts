@@ -1,5 +1,8 @@
+import type { DeadLetterSource } from '@payonce/jobs/dead-letters';
+import { serviceBusDeadLetters } from '@payonce/jobs/dead-letters/service-bus';
 import { type DocumentStore, unreadableReport } from '@payonce/jobs/documents';
 import { cosmosDocuments } from '@payonce/jobs/documents/cosmos';
+import { heldMessages } from '@payonce/jobs/held-messages/service-bus';
 import type { Instance } from '@payonce/jobs/instance';
 import type { OutboxStore, SendMessages } from '@payonce/jobs/outbox';
 import { cosmosOutboxStore } from '@payonce/jobs/outbox/cosmos';
@@ -28,14 +31,11 @@ import type { OpenLocks } from './lockStores.ts';
 import type { AuditTrail, Journal } from './ops/auditTrail.ts';
 import { blobJournal } from './ops/blobJournal.ts';
 import { cosmosAudit } from './ops/cosmosAudit.ts';
-import type { DeadLetterSource } from './ops/deadLetters.ts';
 import type { HealthCheck } from './ops/health.ts';
-import { serviceBusDeadLetters } from './ops/serviceBusDeadLetters.ts';
 import type { HeldMessages } from './paying/executePayments.ts';
 import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
 import type { Connections } from './platform/connections.ts';
-import { heldMessages } from './platform/serviceBusHeldMessages.ts';
 
 /** Everything outside the process that the app works with, as the ports that its parts ask for. */
 export interface Cloud {

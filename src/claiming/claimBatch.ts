@@ -1,5 +1,4 @@
-import type { Patch } from '@payonce/jobs/documents';
-import { newWriteId } from '@payonce/jobs/documents';
+import { type Patch, newWriteId } from '@payonce/jobs/documents';
 import { newOutboxMessage, type OutboxMessage } from '@payonce/jobs/outbox';
 import { activeTrace, inSpan } from '@payonce/jobs/tracing';
 import type { Lease } from '@payonce/leases';

@@ -1,7 +1,7 @@
 import { app } from '@azure/functions';
+import { queuedMessage } from '@payonce/jobs/work-items';
 import { payonce } from '../payonce.ts';
 import { queues, serviceBusQueues } from '../platform/azureNames.ts';
-import { queuedMessage } from '../platform/queuedMessage.ts';
 
 const connection = 'AzureWebJobsStorage';
 

@@ -1,5 +1,4 @@
-import type { Condition, Create, Patch } from '@payonce/jobs/documents';
-import { formatVersion } from '@payonce/jobs/documents';
+import { type Condition, type Create, type Patch, formatVersion } from '@payonce/jobs/documents';
 import type { Claim, Invoice, StoredEntry } from './invoice.ts';
 import { noteEntry } from './timeline.ts';
 

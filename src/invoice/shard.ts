@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DocumentStore } from '@payonce/jobs/documents';
-import { keepFirst } from '@payonce/jobs/documents';
+import { type DocumentStore, keepFirst } from '@payonce/jobs/documents';
 import { z } from 'zod';
 
 /**

@@ -1,15 +1,15 @@
-import { continuationAt, placeOf } from '@payonce/jobs/documents';
-import { errorText } from '@payonce/leases/error-text';
-import { z } from 'zod';
-import { deadLettersAnswer, discardedAnswer, redrivenAnswer, type Undone } from './answers/messageAnswers.ts';
-import { type AuditRecorder, call } from './call.ts';
 import {
   type DeadLetter,
   type DeadLetterSource,
   deadLettersOf,
   type Moved,
   matchesLetter,
-} from './deadLetters.ts';
+} from '@payonce/jobs/dead-letters';
+import { continuationAt, placeOf } from '@payonce/jobs/documents';
+import { errorText } from '@payonce/leases/error-text';
+import { z } from 'zod';
+import { deadLettersAnswer, discardedAnswer, redrivenAnswer, type Undone } from './answers/messageAnswers.ts';
+import { type AuditRecorder, call } from './call.ts';
 import { continuationQuery, partOf, periodFields, reasonSchema } from './fields.ts';
 import { badQuery, unavailable } from './refusals.ts';
 import type { OpsResponse } from './requests.ts';

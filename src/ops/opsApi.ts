@@ -1,3 +1,4 @@
+import { poisonSource } from '@payonce/jobs/dead-letters';
 import { BadContinuation, NewerVersion } from '@payonce/jobs/documents';
 import type { Orchestrations } from '@payonce/jobs/runs/durable';
 import type { PoisonItems } from '@payonce/jobs/work-items';
@@ -11,7 +12,6 @@ import { bulkJob } from './bulk/bulkJob.ts';
 import type { Call, CallParts } from './call.ts';
 import { callerOf, named, type SignIn, whyNotAdmitted } from './caller.ts';
 import { type CallId, calls, forEachCall } from './calls.ts';
-import { poisonSource } from './deadLetters.ts';
 import type { OpsParts } from './opsParts.ts';
 import { badContinuation, unavailable } from './refusals.ts';
 import type { OpsRequest, OpsResponse } from './requests.ts';

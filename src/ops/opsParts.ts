@@ -1,3 +1,4 @@
+import type { DeadLetterSource } from '@payonce/jobs/dead-letters';
 import type { Instance } from '@payonce/jobs/instance';
 import type { OutboxStore } from '@payonce/jobs/outbox';
 import type { PaceStore, PauseStore } from '@payonce/jobs/rate';
@@ -10,7 +11,6 @@ import type { ImportRecords } from '../importing/importRecords.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { AuditTrail, Journal } from './auditTrail.ts';
 import type { Caller } from './caller.ts';
-import type { DeadLetterSource } from './deadLetters.ts';
 import type { HealthCheck } from './health.ts';
 import type { OpsRequest } from './requests.ts';
 

@@ -1,8 +1,6 @@
 import type { Instance } from '@payonce/jobs/instance';
-import type { OutboxStore } from '@payonce/jobs/outbox';
-import { oldestPendingMs } from '@payonce/jobs/outbox';
-import type { PaceStore, Schedule } from '@payonce/jobs/rate';
-import { inForce, type PauseStore } from '@payonce/jobs/rate';
+import { type OutboxStore, oldestPendingMs } from '@payonce/jobs/outbox';
+import { type PaceStore, type PauseStore, type Schedule, inForce } from '@payonce/jobs/rate';
 import { invoiceStatuses } from '../invoice/invoiceStatus.ts';
 import type { Backlog, InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { paceLimits } from '../platform/azureNames.ts';

@@ -1,14 +1,14 @@
 import { QueueServiceClient } from '@azure/storage-queue';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
+import { type DeadLetterSource, poisonSource } from '../../packages/jobs/src/deadLetters/deadLetters.ts';
+import { serviceBusDeadLetters } from '../../packages/jobs/src/deadLetters/serviceBusDeadLetters.ts';
 import { sendToQueue } from '../../packages/jobs/src/outbox/storageQueueDestination.ts';
 import { cosmosPoisonStore } from '../../packages/jobs/src/workItems/cosmosPoisonStore.ts';
 import { poisonItems } from '../../packages/jobs/src/workItems/poison.ts';
 import { defineStage } from '../../packages/jobs/src/workItems/workItem.ts';
 import { systemClock } from '../../packages/leases/src/clock.ts';
 import type { AuditTrail } from '../../src/ops/auditTrail.ts';
-import { type DeadLetterSource, poisonSource } from '../../src/ops/deadLetters.ts';
-import { serviceBusDeadLetters } from '../../src/ops/serviceBusDeadLetters.ts';
 import { memoryJournal } from '../memory/memoryJournal.ts';
 import { idsMoved, moved } from '../support/movedLetters.ts';
 import { aRequest, bodyOf, opsWith } from '../support/opsForTests.ts';

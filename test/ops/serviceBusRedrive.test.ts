@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { DeadLetterSource } from '../../packages/jobs/src/deadLetters/deadLetters.ts';
+import {
+  defaultPassLimits,
+  serviceBusDeadLetters,
+} from '../../packages/jobs/src/deadLetters/serviceBusDeadLetters.ts';
 import { Idle, type RunCounts } from '../../packages/jobs/src/runs/job.ts';
 import { addCounts } from '../../packages/jobs/src/runs/runRecord.ts';
 import { messagePieces, movePiece } from '../../src/ops/bulk/bulkMessages.ts';
-import type { DeadLetterSource } from '../../src/ops/deadLetters.ts';
-import { defaultPassLimits, serviceBusDeadLetters } from '../../src/ops/serviceBusDeadLetters.ts';
 import { idsMoved } from '../support/movedLetters.ts';
 import { isFull } from '../support/onlyInFull.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';

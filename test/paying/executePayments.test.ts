@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NoClearAnswer, StoreAway } from '../../packages/jobs/src/documents/documentStore.ts';
 import { formatVersion } from '../../packages/jobs/src/documents/storedDocuments.ts';
+import { renewMessageLock } from '../../packages/jobs/src/serviceBusHeldMessages.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { createExecutePayments, type HeldMessages } from '../../src/paying/executePayments.ts';
 import type { LockRenewal } from '../../src/paying/messageLock.ts';
 import { BatchUnfinished } from '../../src/paying/payBatch.ts';
 import { BatchRefused } from '../../src/paying/paymentBatch.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
-import { renewMessageLock } from '../../src/platform/serviceBusHeldMessages.ts';
 import { anInstance } from '../support/anInstance.ts';
 import {
   hastyClock,

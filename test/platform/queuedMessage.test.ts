@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { queuedMessage } from '../../src/platform/queuedMessage.ts';
+import { queuedMessage } from '../../packages/jobs/src/workItems/queuedMessage.ts';
 
 const base64 = (bytes: string | Uint8Array) => Buffer.from(bytes).toString('base64');
 

@@ -1,4 +1,4 @@
-import type { Moved } from '../../src/ops/deadLetters.ts';
+import type { Moved } from '../../packages/jobs/src/deadLetters/deadLetters.ts';
 
 /** Dead letters that were dealt with, as a source reports them. */
 export function* moved(ids: Iterable<string>): Generator<Moved> {

@@ -1,8 +1,9 @@
-import type { DocumentStore, Operation } from '@payonce/jobs/documents';
 import {
-  isNewer,
+  type DocumentStore,
   NewerVersion,
   type OnUnreadable,
+  type Operation,
+  isNewer,
   patience,
   readableDocuments,
   writeUntilClear,

@@ -1,8 +1,8 @@
+import { type DeadLetterSource, deadLettersOf, matchesLetter } from '@payonce/jobs/dead-letters';
 import { allPages } from '@payonce/jobs/documents';
 import type { OutboxStore } from '@payonce/jobs/outbox';
 import { Idle, type RunCounts } from '@payonce/jobs/runs';
 import pLimit from 'p-limit';
-import { type DeadLetterSource, deadLettersOf, matchesLetter } from '../deadLetters.ts';
 import { outboxFilter } from '../outboxCalls.ts';
 import type { OnBehalf } from './bulkInvoices.ts';
 import type { MessageFilter } from './bulkRequest.ts';

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { DeadLetter, DeadLetterSource } from '../../../packages/jobs/src/deadLetters/deadLetters.ts';
 import { cosmosOutboxStore } from '../../../packages/jobs/src/outbox/cosmosOutboxStore.ts';
 import { newOutboxMessage } from '../../../packages/jobs/src/outbox/outboxMessage.ts';
 import { cosmosRunStore } from '../../../packages/jobs/src/runs/cosmosRunStore.ts';
@@ -10,7 +11,6 @@ import { cosmosInvoiceStore } from '../../../src/invoice/store/cosmosInvoiceStor
 import { bulkGroups, bulkJob } from '../../../src/ops/bulk/bulkJob.ts';
 import type { BulkRequest } from '../../../src/ops/bulk/bulkRequest.ts';
 import { cosmosAudit } from '../../../src/ops/cosmosAudit.ts';
-import type { DeadLetter, DeadLetterSource } from '../../../src/ops/deadLetters.ts';
 import { memoryJournal } from '../../memory/memoryJournal.ts';
 import { anInstance } from '../../support/anInstance.ts';
 import { anInvoice } from '../../support/anInvoice.ts';

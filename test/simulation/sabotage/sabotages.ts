@@ -44,7 +44,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'reverted: a put-off message of payments has an id that follows from its own',
     edits: [
       {
-        file: 'src/platform/serviceBusHeldMessages.ts',
+        file: 'packages/jobs/src/serviceBusHeldMessages.ts',
         from: "return createHash('sha256').update(messageId).digest('hex').slice(0, 32);",
         to: 'return randomUUID();',
       },

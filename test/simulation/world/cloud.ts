@@ -8,12 +8,12 @@ import {
   sendToQueue,
   storageQueueDestination,
 } from '../../../packages/jobs/src/outbox/storageQueueDestination.ts';
+import { idOfNext } from '../../../packages/jobs/src/serviceBusHeldMessages.ts';
 import { type WorkItem, workItemMessages } from '../../../packages/jobs/src/workItems/workItem.ts';
 import type { Cloud } from '../../../src/cloud.ts';
 import { shardsCheck } from '../../../src/invoice/shard.ts';
 import type { LockRenewal } from '../../../src/paying/messageLock.ts';
 import { queues as queueNames, serviceBusQueues } from '../../../src/platform/azureNames.ts';
-import { idOfNext } from '../../../src/platform/serviceBusHeldMessages.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
 import { memoryArchiveBlobs, memoryArchiveStore } from '../../memory/memoryArchive.ts';
 import type { MemoryDocuments } from '../../memory/memoryDocuments.ts';

@@ -3,6 +3,7 @@
  * `@payonce/jobs/work-items/cosmos` records the effects.
  */
 export { RetryLater, RetryForADay, type SendAgain } from './nextTry.ts';
+export { queuedMessage } from './queuedMessage.ts';
 export { isPoisonId, type PoisonItem, type PoisonItems, type PoisonStore, poisonItems } from './poison.ts';
 export { createProcessWorkItem, type WorkItemOutcome, type WorkItemParts } from './processWorkItem.ts';
 export { sendOnce } from './sendOnce.ts';

@@ -1,12 +1,7 @@
 import type { ServiceBusMessage, ServiceBusSender } from '@azure/service-bus';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import {
-  deadLetter,
-  idOfNext,
-  renewMessageLock,
-  sendAgain,
-} from '../../src/platform/serviceBusHeldMessages.ts';
-import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
+import { type ServiceBusForTests, serviceBusForTests } from '../../../test/support/serviceBusForTests.ts';
+import { deadLetter, idOfNext, renewMessageLock, sendAgain } from '../src/serviceBusHeldMessages.ts';
 
 let bus: ServiceBusForTests;
 beforeAll(async () => {

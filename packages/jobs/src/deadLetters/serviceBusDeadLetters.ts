@@ -1,8 +1,8 @@
 import type { ServiceBusClient, ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
-import { traceProperties, traceparentIn } from '@payonce/jobs/tracing';
-import { isPoisonId } from '@payonce/jobs/work-items';
 import { systemClock } from '@payonce/leases/clock';
 import pLimit from 'p-limit';
+import { traceProperties, traceparentIn } from '../tracing.ts';
+import { isPoisonId } from '../workItems/poison.ts';
 import type { DeadLetter, DeadLetterSource } from './deadLetters.ts';
 
 const peekAtOnce = 250;

@@ -1,8 +1,15 @@
-import { isPoisonId, type PoisonItems } from '@payonce/jobs/work-items';
-import type { DeadLetterAnswer } from './answers/messageAnswers.ts';
+import { isPoisonId, type PoisonItems } from '../workItems/poison.ts';
 
-/** A dead letter and its place in the order of its source. */
-export interface DeadLetter extends DeadLetterAnswer {
+/** A message that nobody works on any more. */
+export interface DeadLetter {
+  id: string;
+  /** The queue that it was in. */
+  source: string;
+  reason: string;
+  /** ISO 8601. */
+  at: string | null;
+  body: unknown;
+  /** Its place in the order of its source. */
   place: string;
 }
 

@@ -5,7 +5,7 @@ import {
   type ServiceBusReceiver,
   type ServiceBusSender,
 } from '@azure/service-bus';
-import { traceProperties } from '@payonce/jobs/tracing';
+import { traceProperties } from './tracing.ts';
 
 /*
  * Dead-letters, renews and puts off messages that a Functions host has received. The host gives a Node function only the lock
