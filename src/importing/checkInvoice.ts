@@ -146,6 +146,8 @@ function isOneLine(value: string): boolean {
 function idError(id: string): string | undefined {
   const bad = /[/\\?#]/.exec(id)?.[0];
   if (bad !== undefined) return `expected no / \\ ? or #, which Cosmos DB refuses, not ${shown(id)}`;
+  const encoded = /%[\da-f]{2}/i.exec(id)?.[0];
+  if (encoded !== undefined) return `expected no ${encoded}, which Cosmos DB decodes, not ${shown(id)}`;
   const similar = lookAlikeError(id);
   if (similar !== undefined) return similar;
   if (id !== id.trim()) return `expected no leading or trailing space, not ${shown(id)}`;

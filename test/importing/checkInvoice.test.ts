@@ -133,7 +133,7 @@ test('an amount above the limit in an unknown currency is one fault', () => {
 });
 
 describe('the id', () => {
-  test.each(['a', 'INV 2026-001', 'Rechnung-№7', '😀', '%2F', '...', 'a.b', "it's;--", 'é'.repeat(127)])(
+  test.each(['a', 'INV 2026-001', 'Rechnung-№7', '😀', '100%', '...', 'a.b', "it's;--", 'é'.repeat(127)])(
     'can be %j',
     (id) => {
       expect(checkJsonInvoice({ ...good, id }).kind).toBe('invoice');
@@ -146,6 +146,7 @@ describe('the id', () => {
     'a\\b',
     'a?b',
     'a#b',
+    'a%20b',
     'a\nb',
     '\u0000',
     'a\u007fb',

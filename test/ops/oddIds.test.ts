@@ -12,6 +12,7 @@ afterAll(() => ops[Symbol.asyncDispose]());
 /** Ids for which the Cosmos SDK throws, or which the service answers with 400. */
 const oddIds = [
   'a#b',
+  'a%20b',
   'a/b',
   'a\\b',
   'a?b',

@@ -266,5 +266,8 @@ export function whereAll(type: string | undefined, conditions: readonly QueryCon
 function canBeId(id: string): boolean {
   // A URL drops . and .., so the request would be for something else; the SDK takes white space for no id at all.
   if (!/^(?!\.{1,2}$)[^/\\?#]+$/.test(id) || id.trim() === '' || id.endsWith(' ')) return false;
+  // The gateway decodes it before it checks the signature, and answers 401, as if the key were wrong
+  // (`itemIdEncoding.spec.ts` of https://github.com/Azure/azure-sdk-for-js).
+  if (/%[\da-f]{2}/i.test(id)) return false;
   return id.isWellFormed() && Buffer.byteLength(id) <= longestId;
 }
