@@ -56,7 +56,7 @@ describe.each(oddIds)('the id %j', (id) => {
 describe('the id of a document that is not an invoice', () => {
   test.each(['ops/invoices/{id}', 'ops/invoices/{id}/retry'])('%s: 404', async (route) => {
     const container = ops.cosmos.containers.invoices;
-    const fenceId = ':fence:jobs%2Fcount%2F0';
+    const fenceId = ':fence:jobs=2Fcount=2F0';
     const fence = newFence('jobs/count/0', shardOf(fenceId, 4)).document;
     expect(fence.id).toBe(fenceId);
     await container.items.upsert(fence);

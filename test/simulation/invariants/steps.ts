@@ -119,7 +119,7 @@ export function createStepChecks(parts: {
     sent({ machine, operations }: SentTransaction, trustedUntil: TrustedUntil): void {
       const [first, ...rest] = operations;
       if (first?.kind !== 'patch' || !first.id.startsWith(':fence:') || rest.length === 0) return;
-      const key = decodeURIComponent(first.id.slice(':fence:'.length));
+      const key = decodeURIComponent(first.id.slice(':fence:'.length).replaceAll('=', '%'));
       const until = trustedUntil(key);
       parts.claiming(machine);
       if (until === undefined || machine.clock.monotonic() >= until)

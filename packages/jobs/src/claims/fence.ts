@@ -122,7 +122,10 @@ export async function claimDocuments<Item extends ReadDocument>(
   return { claimed, contended: wanted.length - claimed.length };
 }
 
-/** The id of a lock's fence document. Cosmos allows none of / \ ? # in an id, and different keys must not share a fence. */
+/**
+ * The id of a lock's fence document. Cosmos allows none of / \ ? # in an id, its gateway decodes what is percent-encoded, and
+ * different keys must not share a fence.
+ */
 function fenceId(lockKey: string): string {
-  return systemId(`fence:${encodeURIComponent(lockKey)}`);
+  return systemId(`fence:${encodeURIComponent(lockKey).replaceAll('%', '=')}`);
 }
