@@ -3,7 +3,7 @@
  * (`npm run bench -- lock-peers`):
  * - a cycle of acquire and release of a free lock, in short rounds that take turns: the median of the rounds;
  * - handover: eight clients, each with a connection of its own, want one lock and hold it for 10 to 30 ms; from the release to the next
- *   holder;
+ *   holder, and how many of these were another client, not the same one once more;
  * - share: the same clients with nothing to do under the lock; the turns of the one that got least, of an equal share.
  *
  * `--stores redis,postgres,etcd`, `--rounds N`, `--cycles N`, `--seconds N` for each of handover and share.
@@ -84,11 +84,16 @@ async function cycleTimes(peers: readonly Peer[]): Promise<Map<Peer, number>> {
 }
 
 /** Lets eight clients want one lock. Times from a release to the next holder (ms), and the turns of each client. */
-async function contend(peer: Peer, workMs: () => number): Promise<{ handovers: number[]; turns: number[] }> {
+async function contend(
+  peer: Peer,
+  workMs: () => number,
+): Promise<{ handovers: number[]; toAnother: number; turns: number[] }> {
   const clients = await Promise.all(Array.from({ length: contenders }, () => peer.open()));
   const turns = clients.map(() => 0);
   const handovers: number[] = [];
   let releasedAt: number | undefined;
+  let last: number | undefined;
+  let toAnother = 0;
   let over = false;
   const startedAt = performance.now();
   const counts = () => !over && performance.now() - startedAt > warmUpMs;
@@ -103,7 +108,11 @@ async function contend(peer: Peer, workMs: () => number): Promise<{ handovers: n
     while (!over) {
       const release = await client.acquire('contended');
       const now = performance.now();
-      if (releasedAt !== undefined && counts()) handovers.push(now - releasedAt);
+      if (releasedAt !== undefined && counts()) {
+        handovers.push(now - releasedAt);
+        if (n !== last) toAnother++;
+      }
+      last = n;
       if (counts()) turns[n] = (turns[n] ?? 0) + 1;
       const work = workMs();
       if (work > 0) await delay(work);
@@ -114,7 +123,7 @@ async function contend(peer: Peer, workMs: () => number): Promise<{ handovers: n
   await Promise.all(clients.map(want));
   clearTimeout(ending);
   for (const client of clients) await client[Symbol.asyncDispose]();
-  return { handovers, turns };
+  return { handovers, toAnother, turns };
 }
 
 const ms = (value: number) => value.toFixed(value < 10 ? 2 : 0);
@@ -127,16 +136,26 @@ for (const store of values.stores.split(',')) {
     continue;
   }
   await using server = await kind.start();
-  console.log(`\n| ${store} | cycle (ms) | handover p50 / max (ms) | turns a second | least share |`);
-  console.log('| --- | --- | --- | --- | --- |');
+  console.log(
+    `\n| ${store} | cycle (ms) | handover p50 / max (ms) | to another client | turns a second | least share |`,
+  );
+  console.log('| --- | --- | --- | --- | --- | --- |');
   const cycle = await cycleTimes(server.peers);
   for (const peer of server.peers) {
-    const { handovers } = await contend(peer, holdMs);
+    const { handovers, toAnother } = await contend(peer, holdMs);
     const { turns } = await contend(peer, () => 0);
     const total = turns.reduce((sum, one) => sum + one, 0);
     const least = (Math.min(...turns) / (total / contenders)).toFixed(2);
     const spread = `${ms(quantile(handovers, 0.5))} / ${ms(Math.max(...handovers))}`;
-    const row = [peer.name, ms(cycle.get(peer) ?? Number.NaN), spread, Math.round(total / seconds), least];
+    const passed = `${Math.round((100 * toAnother) / handovers.length)} %`;
+    const row = [
+      peer.name,
+      ms(cycle.get(peer) ?? Number.NaN),
+      spread,
+      passed,
+      Math.round(total / seconds),
+      least,
+    ];
     console.log(`| ${row.join(' | ')} |`);
   }
 }

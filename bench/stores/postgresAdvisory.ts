@@ -5,10 +5,11 @@ import { advisoryStatements } from '../../packages/lock-stores/src/postgres/advi
 import { keyNumber } from '../../packages/lock-stores/src/sql/lockNames.ts';
 import { postgresPrograms, startPostgres } from '../../test/support/servers/postgres.ts';
 import type { BenchStoreKind } from './benchStore.ts';
-import { fenceIn, recordWith } from './holderRecord.ts';
+import { recordWith } from './holderRecord.ts';
 import { endOthers } from './postgres.ts';
 
 const leaseMs = 4_000;
+const behindFence = recordWith(1, leaseMs).slice('{"fence":1'.length);
 
 /** Advisory locks of PostgreSQL. Only the fence is written to disk. The bare client runs the store's own statements. */
 export const postgresAdvisory: BenchStoreKind = {
@@ -25,8 +26,8 @@ export const postgresAdvisory: BenchStoreKind = {
     const number = (key: string) => String(keyNumber('raw', key));
 
     /** The name makes the client prepare the statement. */
-    async function run(name: 'look' | 'create' | 'acquire' | 'raise' | 'release', values: unknown[]) {
-      return (await client.query({ name, text: sql[name], values })).rows;
+    async function run(name: 'create' | 'take' | 'release', values: unknown[]) {
+      await client.query({ name, text: sql[name], values });
     }
 
     return {
@@ -41,13 +42,10 @@ export const postgresAdvisory: BenchStoreKind = {
       },
       endSessions: async () => void (await server.run(endOthers)),
       raw: {
-        prepare: async (key) => void (await run('create', [number(key), key, randomUUID()])),
+        prepare: (key) => run('create', [number(key), key, randomUUID()]),
         async cycle(key) {
           const hash = number(key);
-          const [seen] = await run('look', [hash]);
-          const record = recordWith(fenceIn(seen.record) + 1, leaseMs);
-          await run('acquire', [hash, pid, key, String(leaseMs)]);
-          await run('raise', [hash, pid, seen.version, randomUUID(), record]);
+          await run('take', [hash, pid, key, String(leaseMs), 'false', 0, behindFence, randomUUID()]);
           await run('release', [hash, pid]);
         },
       },

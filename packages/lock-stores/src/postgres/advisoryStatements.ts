@@ -1,10 +1,16 @@
-import { aBoolean, aNumber, aText, fieldsOf, listOf, orElse, orNull } from '../answers.ts';
+import { aBoolean, aNumber, aText, fieldsOf, listOf, longNumber, orElse, orNull } from '../answers.ts';
 
 /** The server's clock in whole milliseconds since the epoch. */
 export const postgresNowMs = 'floor(extract(epoch from clock_timestamp()) * 1000)';
 
+/** The fence in a record; null without one. */
+export const lastFence = `substring(record, '^[{]"fence":([0-9]+)')::bigint`;
+
+/** Time after which a waiting session asks anew (ms): so long may one wait on whose client has gone. */
+const longestWaitMs = 4_000;
+
 /**
- * The statements of advisory locks. `$1` is the number of the lock, but for `list`. Those that run in the session of a lease
+ * The statements of advisory locks. `$1` is the number of the lock, but for `list` and `queued`. Those that run in the session of a lease
  * compare `$2` with the process that serves it: a lock belongs to a session, and a pooler may send a statement to another.
  */
 export function advisoryStatements(table: string) {
@@ -43,6 +49,39 @@ export function advisoryStatements(table: string) {
       select lock_key, locked,
         set_config('idle_session_timeout', case when locked then $4 else '0' end, false) as silence
       from attempt`,
+    /**
+     * The same with the fence, or none if $7 is null. $5: true in a session that has the lock, $6: lower bound of the fence, $7: the
+     * record behind it, $8: version. The update waits for the last holder's and counts from that, though the statement began before.
+     */
+    take: `
+      with attempt as materialized (
+        select lock_key, case when not ${ownProcess} or lock_key <> $3 then null
+          when $5::boolean then true else pg_try_advisory_lock(hash) end as locked
+        from ${table} where hash = $1
+      ),
+      raised as (
+        update ${table} set version = $8,
+          record = '{"fence":' || greatest(${lastFence} + 1, ${postgresNowMs}::bigint, $6::bigint + 1) || $7::text
+        from attempt where hash = $1 and locked and $7::text is not null returning ${lastFence} as fence
+      )
+      select ${ownProcess} as own, lock_key, locked as done, (select fence from raised) as fence,
+        set_config('idle_session_timeout', case when locked then $4 else '0' end, false) as silence
+      from attempt`,
+    /** Waits for the lock, behind those who wait already. $3: milliseconds for which the session then keeps it without a statement. */
+    wait: `select set_config('idle_session_timeout', $3, false) as silence,
+      set_config('lock_timeout', '${longestWaitMs}', false) as patience, pg_advisory_lock($1) as waited
+      where ${ownProcess}`,
+    /** $1: a process. Its row is there as soon as it waits for a lock, and while it has one. */
+    queued: `select from pg_locks where locktype = 'advisory' and pid = $1`,
+    /** $2: key, $3: version. Nobody else can have the lock while it is deleted. */
+    forget: `
+      with attempt as materialized (
+        select pg_try_advisory_xact_lock(hash) as free from ${table} where hash = $1 and lock_key = $2
+      ),
+      gone as (
+        delete from ${table} using attempt where hash = $1 and version = $3 and free returning hash
+      )
+      select free, exists (select from gone) as done from attempt`,
     /** $3: milliseconds. Any statement restarts the lease. */
     renew: `select ${ownProcess} as own, (select lock_key from ${table} where hash = $1) as lock_key,
       set_config('idle_session_timeout', $3, false) as silence`,
@@ -82,15 +121,22 @@ export const breakRows = listOf(
   fieldsOf<{ pid: number | null; done: boolean | null }>({ pid: orNull(aNumber), done: orNull(aBoolean) }),
 );
 
+export const forgetRows = listOf(
+  fieldsOf<{ free: boolean; done: boolean }>({ free: aBoolean, done: aBoolean }),
+);
+
 export interface SessionRow {
   own: boolean;
-  done?: boolean | undefined;
+  /** Null if the attempt was not made. */
+  done?: boolean | null | undefined;
   lock_key?: string | null | undefined;
+  fence?: string | null | undefined;
 }
 export const sessionRows = listOf(
   fieldsOf<SessionRow>({
     own: aBoolean,
-    done: orElse(aBoolean, undefined),
+    done: orElse(orNull(aBoolean), undefined),
+    fence: orElse(orNull(longNumber), undefined),
     lock_key: orElse(orNull(aText), undefined),
   }),
 );

@@ -1,4 +1,4 @@
-import { postgresNowMs } from './advisoryStatements.ts';
+import { lastFence, postgresNowMs } from './advisoryStatements.ts';
 
 /**
  * The statements that take a row in one request, and those of the waiters, whose places are rows of a second table. `$1` is the id of
@@ -7,7 +7,6 @@ import { postgresNowMs } from './advisoryStatements.ts';
 export function lineStatements(table: string, line: string) {
   const now = 'clock_timestamp()';
   const later = (ms: string) => `${now} + ${ms}::float8 * interval '1 millisecond'`;
-  const lastFence = `substring(record from '^[{]"fence":([0-9]+)')::bigint`;
   const first = `select ticket from ${line} where id = $1 and kept_until > ${now} order by asked, ticket limit 1`;
   /** $2: lease id, $3: milliseconds, $4: key, $5: lower bound of the fence, $6: record behind its fence or null, $7: version. */
   const taking = (turn: string) => `

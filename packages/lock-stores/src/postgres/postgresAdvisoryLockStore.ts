@@ -1,18 +1,31 @@
 import { randomUUID } from 'node:crypto';
-import type { LockStore, LockView, Refusal, StoreTraits } from '@payonce/leases';
+import type { LinePlace, LockRequest, LockStore, LockView, Refusal, StoreTraits } from '@payonce/leases';
 import { memoized } from '@payonce/leases';
-import { recordFromText, recordToText } from '../recordText.ts';
+import { recordFromText, recordTail, recordToText } from '../recordText.ts';
 import { type LeaseSession, leaseSession } from '../sql/leaseSession.ts';
 import { asciiJson, fromAscii, keyNumber, rowVersion, tableName, toAscii } from '../sql/lockNames.ts';
 import type { SqlValue } from '../sql/sqlConnection.ts';
-import { advisoryStatements, attemptRows, breakRows, type ViewRow, viewRows } from './advisoryStatements.ts';
+import { untilAborted } from '../untilAborted.ts';
+import { waiters } from '../waiters.ts';
+import {
+  advisoryStatements,
+  attemptRows,
+  breakRows,
+  forgetRows,
+  type SessionRow,
+  sessionRows,
+  type ViewRow,
+  viewRows,
+} from './advisoryStatements.ts';
 import {
   orCreate,
   type PostgresConnection,
   type PostgresPool,
   type PostgresPoolClient,
+  type PostgresSession,
   postgresDenies,
   postgresSessions,
+  sqlState,
 } from './postgresConnection.ts';
 
 export type { PostgresConnection, PostgresPool, PostgresPoolClient };
@@ -41,9 +54,11 @@ const traits: StoreTraits = {
  *   if nothing is heard of it (`idle_session_timeout`, by a timer of the server). No clock plays a role. The holder loses it
  *   when it learns that the connection has ended. A network that tells only the server leaves it in the dark until its next
  *   renewal: there the fence decides.
- * - The fence is in a row, written by the session that holds the lock. Rows are never deleted.
+ * - The fence is in a row, written by the session that holds the lock. A cycle of acquire and release is two statements.
  * - The name of an advisory lock is a number of 64 bits, a hash of the key. The row proves the key: if two keys have the same
  *   number, every call for the second is rejected.
+ * - Waiters get the lock in the order of asking, asked anew every four seconds: each has a session of its own, in which PostgreSQL
+ *   queues it. On a `Pool` of your own they look again instead, since they would occupy it.
  * - It needs a direct connection. A pooler such as PgBouncer lends one session to several clients, and all of them would
  *   hold the lock. An acquire through a pooler is rejected.
  * - A failover to a standby ends all leases. If the old primary lives on, so do the leases there until it is shut down.
@@ -56,8 +71,12 @@ export function postgresAdvisoryLockStore(
 ): LockStore {
   const sql = advisoryStatements(tableName(table, '"'));
   const { pool } = postgresSessions(address, connections);
+  const isLent = typeof address === 'object' && 'totalCount' in address;
   /** Ended sessions stay in it until somebody is told why. */
   const sessions = new Map<string, LeaseSession>();
+  const line = waiters();
+  /** The sessions of the waiters, by ticket, and the lease that each last asked for. */
+  const queued = new Map<string, { connection: PostgresSession; granted: boolean; lease: string }>();
   const numberOf = memoized((key) => String(keyNumber(table, key)));
   const idOf = (key: string, leaseId: string) => `${leaseId} ${key}`;
 
@@ -92,6 +111,120 @@ export function postgresAdvisoryLockStore(
     return tellOnce(id, rowGone);
   }
 
+  /** Waits for the lock in this session until it has it, or has ended. */
+  async function queue(
+    connection: PostgresSession,
+    key: string,
+    lease: string,
+    { ticket, keptMs }: LinePlace,
+  ): Promise<void> {
+    const place = { connection, granted: false, lease };
+    const waits = () => !place.granted && queued.get(ticket) === place;
+    const giveUp = () => waits() && leave(ticket);
+    queued.set(ticket, place);
+    line.place(ticket, true);
+    connection.ended.addEventListener('abort', () => queued.get(ticket) === place && leave(ticket), {
+      once: true,
+    });
+    while (waits()) {
+      const waited = connection.run(sql.wait, [numberOf(key), connection.processId, String(keptMs)]);
+      await waited.then(
+        ({ rows }) => (rows.length > 0 ? (place.granted = true) : giveUp()),
+        (error: unknown) => waitedInVain.includes(sqlState(error)) || giveUp(),
+      );
+    }
+    line.call(ticket);
+  }
+
+  /** Ends the session of a waiter. The server may queue it for a few seconds more. */
+  function leave(ticket: string): void {
+    const place = queued.get(ticket);
+    queued.delete(ticket);
+    line.place(ticket, false);
+    line.call(ticket);
+    place?.connection.destroy();
+  }
+
+  async function take(
+    key: string,
+    leaseId: string,
+    { leaseMs, record, place }: LockRequest,
+    signal: AbortSignal,
+  ): Promise<number | 'held'> {
+    const number = numberOf(key);
+    const id = idOf(key, leaseId);
+    const tail = record === undefined ? null : asciiJson(recordTail({ ...record, leaseMs }));
+    const values = (isOurs: boolean) => {
+      return [toAscii(key), String(leaseMs), String(isOurs), record?.floor ?? 0, tail, randomUUID()];
+    };
+
+    async function ask(connection: PostgresSession, isOurs: boolean): Promise<SessionRow | undefined> {
+      const all = [number, connection.processId, ...values(isOurs)];
+      const { rows } = await orCreate(connection, sql.schema, () => connection.run(sql.take, all));
+      return sessionRows(rows)[0];
+    }
+
+    function counted(row: SessionRow | Refusal | undefined): number {
+      const [done, fence] = row === undefined || 'kind' in row ? [] : [row.done, row.fence];
+      if (done === true && (tail === null || typeof fence === 'string')) return Number(fence ?? 0);
+      throw new Error(`Cannot take lock "${key}": it disappeared meanwhile`);
+    }
+
+    function kept(connection: PostgresSession, fence: number): number {
+      // Aborted meanwhile: its session is ended, and with it the lock.
+      signal.throwIfAborted();
+      sessions.set(id, leaseSession(connection, leaseMs));
+      return fence;
+    }
+
+    if ((await renew(key, leaseId, leaseMs, signal)) === 'renewed')
+      return counted(await sessions.get(id)?.ask(signal, sql.take, number, values(true)));
+
+    const waiter = place && queued.get(place.ticket);
+    if (place !== undefined && waiter !== undefined) {
+      waiter.lease = id;
+      if (!waiter.granted) return 'held';
+      try {
+        const row = await untilAborted(signal, () => ask(waiter.connection, true));
+        const fence = kept(waiter.connection, counted(row));
+        queued.delete(place.ticket);
+        line.place(place.ticket, false);
+        return fence;
+      } catch (error) {
+        leave(place.ticket);
+        throw error;
+      }
+    }
+
+    const taken = await pool.use(signal, async (connection, keep) => {
+      let row = await ask(connection, false);
+      if (row === undefined) {
+        await connection.run(sql.create, [number, toAscii(key), randomUUID()]);
+        row = await ask(connection, false);
+      }
+      if (typeof row?.lock_key === 'string') refuseCollision({ lock_key: row.lock_key }, key);
+      if (row?.done === null) throw new RangeError(pooled);
+      if (row?.done !== false) {
+        const fence = kept(connection, counted(row));
+        keep();
+        return fence;
+      }
+      signal.throwIfAborted();
+      if (place !== undefined) {
+        keep();
+        void queue(connection, key, id, place);
+      }
+      return 'held';
+    });
+    // Its place begins when the server has it, not when it was asked for.
+    for (let known = false; place !== undefined && !known;) {
+      const waits = queued.get(place.ticket);
+      known =
+        waits === undefined || (await run(sql.queued, [waits.connection.processId], signal)).rows.length > 0;
+    }
+    return taken;
+  }
+
   return {
     traits,
     look,
@@ -110,6 +243,12 @@ export function postgresAdvisoryLockStore(
     async acquire(key, leaseId, leaseMs, signal) {
       const number = numberOf(key);
       if ((await renew(key, leaseId, leaseMs, signal)) === 'renewed') return 'acquired';
+      const id = idOf(key, leaseId);
+      for (const [ticket, { granted, lease }] of queued) {
+        if (!granted || lease !== id) continue;
+        await take(key, leaseId, { leaseMs, place: { ticket, keptMs: leaseMs } }, signal);
+        return 'acquired';
+      }
       return pool.use(signal, async (connection, keep) => {
         const values = [number, connection.processId, toAscii(key), String(leaseMs)];
         const { rows } = await orCreate(connection, sql.schema, () => connection.run(sql.acquire, values));
@@ -121,9 +260,27 @@ export function postgresAdvisoryLockStore(
         // Aborted meanwhile: the pool has ended the session, and with it the lock.
         signal.throwIfAborted();
         keep();
-        sessions.set(idOf(key, leaseId), leaseSession(connection, leaseMs));
+        sessions.set(id, leaseSession(connection, leaseMs));
         return 'acquired';
       });
+    },
+
+    take,
+
+    ...(isLent
+      ? {}
+      : {
+          async wait(key) {
+            numberOf(key);
+            return line.add(async (ticket) => leave(ticket));
+          },
+        }),
+
+    async forget(key, version, signal) {
+      const { rows } = await run(sql.forget, [numberOf(key), toAscii(key), rowVersion(version)], signal);
+      const [row] = forgetRows(rows);
+      if (row === undefined || row.done) return 'forgotten';
+      return row.free ? 'changed' : 'held';
     },
 
     async raise(key, leaseId, record, version, signal) {
@@ -179,6 +336,7 @@ export function postgresAdvisoryLockStore(
 
     async [Symbol.asyncDispose]() {
       for (const session of sessions.values()) session.end();
+      for (const ticket of queued.keys()) leave(ticket);
       await pool[Symbol.asyncDispose]();
     },
   };
@@ -186,6 +344,9 @@ export function postgresAdvisoryLockStore(
 
 const pooled =
   'Advisory locks need a direct connection to PostgreSQL: here a pooler lends one session to several clients';
+
+/** `lock_timeout` or `statement_timeout`. */
+const waitedInVain: readonly (string | undefined)[] = ['55P03', '57014'];
 
 const noSession: Refusal = {
   kind: 'refused',

@@ -6,14 +6,17 @@ import { pgbouncerPrograms, startPgbouncer } from '../../../../test/support/serv
 import { postgresPrograms, startPostgres } from '../../../../test/support/servers/postgres.ts';
 import { startTcpProxy } from '../../../../test/support/tcpProxy.ts';
 import { until } from '../../../../test/support/until.ts';
-import type { LockStore } from '../../../leases/src/index.ts';
+import { createLocks, type LockStore } from '../../../leases/src/index.ts';
 import { never, one, two } from '../../../leases/src/testing/subject.ts';
+import { aNumber, fieldsOf, listOf } from '../../src/answers.ts';
 import { postgresAdvisoryLockStore } from '../../src/postgres/postgresAdvisoryLockStore.ts';
 import { keyNumber } from '../../src/sql/lockNames.ts';
 
 const leaseMs = 60_000;
 const table = 'payonce_advisory_locks';
 const tryLock = 'select pg_try_advisory_lock($1) as locked';
+
+const processes = listOf(fieldsOf<{ pid: number }>({ pid: aNumber }));
 
 const opened: AsyncDisposable[] = [];
 afterAll(async () => {
@@ -56,6 +59,33 @@ describeWith(postgresPrograms, 'hazards of advisory locks', async () => {
     await store.release(key, one, never);
     expect(await store.acquire(key, two, leaseMs, never)).toBe('acquired');
     expect(await store.acquire(key, one, leaseMs, never)).toBe('held');
+  });
+
+  test('a waiter asks anew when its session is ended, and leaves none behind when it gives up', async () => {
+    await using locks = createLocks(open(server.url));
+    const key = await created(store);
+    const number = String(keyNumber(table, key));
+    const waiting = async () => {
+      const rows = await server.run(
+        `select pid from pg_locks where locktype = 'advisory' and not granted
+         and (classid::bigint << 32) | objid::bigint = $1`,
+        [number],
+      );
+      return processes(rows).map(({ pid }) => pid);
+    };
+    const owner = { instance: 'a', job: 'line' };
+    expect(await store.acquire(key, one, leaseMs, never)).toBe('acquired');
+    const ending = new AbortController();
+    const gaveUp = locks.acquire(key, owner, { waitMs: 60_000, signal: ending.signal });
+    const [first] = await until(waiting, (pids) => pids.length === 1);
+    ending.abort(new Error('no longer wanted'));
+    await expect(gaveUp).rejects.toThrow('no longer wanted');
+    const patient = locks.acquire(key, owner, { waitMs: 60_000 });
+    const [second] = await until(waiting, (pids) => pids.length === 1 && pids[0] !== first);
+    await server.run('select pg_terminate_backend($1)', [second]);
+    await until(waiting, (pids) => pids.length === 1 && pids[0] !== second);
+    await store.release(key, one, never);
+    await (await patient).release();
   });
 
   test('a holder that falls silent keeps a plain lock; the lock of a lease ends with the lease', async () => {
