@@ -28,8 +28,7 @@ export function placeOfWalk(ranges: readonly Range[], continuation: string | und
   if (continuation === undefined || continuation === '') return { range: first, continuation: undefined };
   const { data } = walkToken.safeParse(parseJsonOrUndefined(continuation));
   const range = ranges.find(({ min, max }) => min === data?.range.min && max === data.range.max);
-  if (data === undefined || range === undefined)
-    throw badRequest(`The continuation '${continuation}' is invalid.`);
+  if (data === undefined || range === undefined) throw badRequest('Invalid Continuation Token');
   return { range, continuation: data.token ?? undefined };
 }
 

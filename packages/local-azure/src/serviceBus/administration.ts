@@ -235,7 +235,11 @@ async function readEntity(
   if (before !== undefined && before.kind !== kind) throw new Refused(409, `"${name}" is a ${before.kind}.`);
   if (Status !== undefined && Status !== 'Active')
     throw new Refused(501, `The status ${JSON.stringify(Status)} is not supported here.`);
-  const given = Object.entries(members).filter(([key]) => !readOnly.test(key));
+  const size = members.MaxMessageSizeInKilobytes;
+  if (size !== undefined && !(Number(size) >= 1024 && Number(size) <= 102_400))
+    throw new Refused(400, "The value for 'MaxMessageSizeInKilobytes' must be between 1024 and 102400.");
+  const created = before === undefined ? createdWith(kind) : {};
+  const given = Object.entries({ ...created, ...members }).filter(([key]) => !readOnly.test(key));
   const effective = given
     .filter(([key]) => !withoutEffect.has(key))
     .map(([key, value]) => [key, typed(value)]);
@@ -255,6 +259,12 @@ async function readEntity(
       throw new Refused(400, `${member} cannot be changed.`);
   return { ...read, properties };
 }
+
+/** What the service gives an entity that its creator says nothing of. Config.json has other defaults, the official emulator's. */
+const createdWith = (kind: EntityConfig['kind']) => ({
+  DefaultMessageTimeToLive: 'P10675199DT2H48M5.4775807S',
+  ...(kind === 'subscription' ? {} : { DuplicateDetectionHistoryTimeWindow: 'PT10M' }),
+});
 
 const canonical = (name: string) => name.replace(/\/subscriptions\//i, '/Subscriptions/');
 

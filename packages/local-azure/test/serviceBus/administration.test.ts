@@ -79,6 +79,22 @@ test('queues: created, read, listed in pages, updated, deleted', async () => {
   expect((await admin.getNamespaceProperties()).messagingSku).toBe('Standard');
 });
 
+test('what is created with a name alone has the service’s defaults; one of Config.json has the emulator’s', async () => {
+  const { admin, bus } = await open();
+  const unlimited = { defaultMessageTimeToLive: 'P10675199DT2H48M5.4775807S' };
+  const queue = await admin.createQueue('q');
+  expect(queue).toMatchObject({ ...unlimited, duplicateDetectionHistoryTimeWindow: 'PT10M' });
+  await admin.createTopic('t');
+  expect(await admin.createSubscription('t', 's')).toMatchObject(unlimited);
+  await send(bus, 't');
+  expect((await admin.getSubscriptionRuntimeProperties('t', 's')).activeMessageCount).toBe(1);
+  expect(await admin.updateQueue({ ...queue, maxDeliveryCount: 3 })).toMatchObject(unlimited);
+  expect((await admin.getQueue('given')).defaultMessageTimeToLive).toBe('P14D');
+  await expect(admin.createQueue('large', { maxMessageSizeInKilobytes: 1023 })).rejects.toThrow(
+    /must be between 1024 and 102400/,
+  );
+});
+
 test('topics, subscriptions and rules of both kinds', async () => {
   const { admin } = await open();
   await expect(admin.createSubscription('prices', 'all')).rejects.toMatchObject({ statusCode: 404 });
