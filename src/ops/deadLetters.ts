@@ -1,4 +1,5 @@
 import { isPoisonId, type PoisonItems } from '@payonce/jobs/work-items';
+import { z } from 'zod';
 import type { DeadLetterAnswer } from './answers/messageAnswers.ts';
 
 /** A dead letter and its place in the order of its source. */
@@ -57,10 +58,7 @@ export function matchesLetter(
 }
 
 /** Where a page of all sources ended. */
-export interface DeadLetterPlace {
-  source: string;
-  behind?: string;
-}
+export const deadLetterPlace = z.object({ source: z.string(), behind: z.string().exactOptional() });
 
 const readAtOnce = 100;
 
@@ -68,7 +66,7 @@ const readAtOnce = 100;
 export async function* deadLettersOf(
   sources: readonly DeadLetterSource[],
   { queue }: Pick<DeadLetterFilter, 'queue'>,
-  from?: DeadLetterPlace,
+  from?: z.infer<typeof deadLetterPlace>,
 ): AsyncGenerator<DeadLetter> {
   const asked = sources.filter(({ name }) => queue === undefined || name === queue);
   const first = asked.findIndex(({ name }) => name === from?.source);
