@@ -12,7 +12,7 @@ import {
   recordPayment,
   whileUnchanged,
 } from './corrections.ts';
-import { type Recorded, type RecordParts, record, whySilent } from './record.ts';
+import { type Recorded, whySilent } from './record.ts';
 
 /** Decision on a person's request to void an invoice. */
 export type VoidDecision =
@@ -170,22 +170,20 @@ export function decideUndo(
 }
 
 /** Undoes the void of an invoice on behalf of `actor`: it is pending again, due when it was. @throws {NoClearAnswer} {NewerVersion} */
-export async function undoVoid(
-  parts: RecordParts,
+export function undoVoid(
+  parts: CorrectionParts,
   id: string,
   { actor: by, reason }: { actor: string; reason: string },
-): Promise<
-  ({ kind: 'undone' } & Corrected) | Extract<NotCorrected, { kind: 'notFound' | 'refused' | 'mayBeCharged' }>
-> {
-  const updated = await record<Extract<NotCorrected, { kind: 'refused' | 'mayBeCharged' }>>(
-    parts,
+) {
+  return whileUnchanged<({ kind: 'undone' } & Corrected) | NotCorrected>(
+    parts.invoices,
     id,
-    (invoice) => {
+    async (invoice) => {
       const decision = decideUndo(invoice);
-      return decision.kind === 'change' ? { ...decision, entry: { what: voidUndone, by, reason } } : decision;
+      if (decision.kind !== 'change') return decision;
+      const entry = { what: voidUndone, by, reason };
+      const written = await ifStillSo(parts, invoice, () => ({ change: decision.change, entry }));
+      return written === 'again' ? written : { kind: 'undone', ...written };
     },
   );
-  if (updated.kind === 'refused') return updated.why;
-  if (updated.kind === 'notFound') return updated;
-  return { kind: 'undone', from: updated.before.status, invoice: updated.invoice };
 }

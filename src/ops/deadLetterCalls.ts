@@ -1,6 +1,7 @@
 import {
   type DeadLetter,
   type DeadLetterSource,
+  deadLetterPlace,
   deadLettersOf,
   type Moved,
   matchesLetter,
@@ -39,7 +40,7 @@ export const deadLetterCalls = {
         const error = `expected one of ${names.join(', ')}, got ${JSON.stringify(filter.queue)}`;
         return badQuery([{ field: 'queue', error }]);
       }
-      const from = continuation === undefined ? undefined : placeOf(placeSchema, continuation);
+      const from = continuation === undefined ? undefined : placeOf(deadLetterPlace, continuation);
       const found: DeadLetter[] = [];
       let end: DeadLetter | undefined;
       let total = 0;
@@ -141,5 +142,3 @@ async function moveEach(
   const whyLeft = left.size === 0 ? {} : { left: [...left].map(([id, why]) => ({ id, why })) };
   return { done: moved, undone: { notFound, ...whyLeft } };
 }
-
-const placeSchema = z.object({ source: z.string(), behind: z.string().exactOptional() });

@@ -81,24 +81,20 @@ function retryOf(invoice: Invoice, now: string): Permitted {
   if (invoice.erased !== undefined) return no('Its customer has been erased.');
   const { status, dueAt } = invoice;
   if (decideRetry(invoice, {}, { waits: waitsForRetry(invoice, now) }).kind !== 'refused') return yes;
-  switch (status) {
-    case 'pending':
-      return no(
-        dueAt > now ? 'It is not due yet: move its due date instead.' : 'It is due: start a run instead.',
-      );
-    case 'claimed':
-      return no('It is being paid right now: wait for the outcome.');
-    case 'processing':
-      return no('Its payment is in progress at the provider: wait for the outcome, or void it.');
-    case 'paid':
-      return no('It is paid: there is nothing to retry.');
-    case 'voided':
-      return no('It is voided: undo the void, or import it under another id to charge it.');
-    case 'declined':
-    case 'parked':
-      return yes;
-  }
+  if (status === 'pending')
+    return no(
+      dueAt > now ? 'It is not due yet: move its due date instead.' : 'It is due: start a run instead.',
+    );
+  const why = notRetried[status];
+  return why === undefined ? yes : no(why);
 }
+
+const notRetried: Readonly<Partial<Record<Invoice['status'], string>>> = {
+  claimed: 'It is being paid right now: wait for the outcome.',
+  processing: 'Its payment is in progress at the provider: wait for the outcome, or void it.',
+  paid: 'It is paid: there is nothing to retry.',
+  voided: 'It is voided: undo the void, or import it under another id to charge it.',
+};
 
 function voidOf(invoice: Invoice): Permitted {
   return decideVoid(invoice).kind === 'refuse' ? no(`It is ${ofVoid.refused(invoice.status)}.`) : yes;

@@ -18,22 +18,14 @@ export const ofRetry: Advice = {
     'retry it without a payment method, or find out that nothing was charged and say so with notCharged',
 };
 
+const notVoided: Readonly<Partial<Record<InvoiceStatus, string>>> = {
+  claimed: ': it is being paid right now, ask again in a few minutes',
+  paid: ': refund it instead',
+  voided: ' already',
+};
+
 export const ofVoid: Advice = {
-  refused(status) {
-    switch (status) {
-      case 'claimed':
-        return 'claimed: it is being paid right now, ask again in a few minutes';
-      case 'paid':
-        return 'paid: refund it instead';
-      case 'voided':
-        return 'voided already';
-      case 'pending':
-      case 'processing':
-      case 'declined':
-      case 'parked':
-        return `${status}: wait for the outcome`;
-    }
-  },
+  refused: (status) => `${status}${notVoided[status] ?? ': wait for the outcome'}`,
   recorded: () => 'refund it instead',
 };
 

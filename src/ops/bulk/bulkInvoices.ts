@@ -99,14 +99,9 @@ export async function retryPiece(
       decideBulkRetry(invoice, filter, { ...who, at: new Date(instance.clock.now()).toISOString() }),
     beforeTry: assertHeld,
   });
-  const whys = Map.groupBy(refused.values(), (why) => why);
-  const of = (why: 'retried' | 'changed' | 'namesPayment') => whys.get(why)?.length ?? 0;
-  const changedMeanwhile = of('changed') + missing.length;
-  const counts = {
-    retried: changed.length + of('retried'),
-    ...(of('namesPayment') === 0 ? {} : { namesPayment: of('namesPayment') }),
-    ...(changedMeanwhile === 0 ? {} : { changedMeanwhile }),
-  };
+  const counts: Record<string, number> = { retried: changed.length };
+  for (const why of [...refused.values(), ...missing.map(() => 'changed' as const)])
+    counts[countedAs[why]] = (counts[countedAs[why]] ?? 0) + 1;
   const left = [...refused].flatMap(([id, why]) =>
     why === 'retried' ? [] : [{ id, why: whyNotRetried[why] }],
   );
@@ -118,6 +113,8 @@ export interface PieceDone {
   counts: RunCounts;
   refused: readonly NotChanged[];
 }
+
+const countedAs = { retried: 'retried', changed: 'changedMeanwhile', namesPayment: 'namesPayment' } as const;
 
 const whyNotRetried = {
   changed: 'it has changed meanwhile, and no longer matches',

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isPoisonId, type PoisonItems } from '../workItems/poison.ts';
 
 /** A message that nobody works on any more. */
@@ -64,10 +65,7 @@ export function matchesLetter(
 }
 
 /** Where a page of all sources ended. */
-export interface DeadLetterPlace {
-  source: string;
-  behind?: string;
-}
+export const deadLetterPlace = z.object({ source: z.string(), behind: z.string().exactOptional() });
 
 const readAtOnce = 100;
 
@@ -75,7 +73,7 @@ const readAtOnce = 100;
 export async function* deadLettersOf(
   sources: readonly DeadLetterSource[],
   { queue }: Pick<DeadLetterFilter, 'queue'>,
-  from?: DeadLetterPlace,
+  from?: z.infer<typeof deadLetterPlace>,
 ): AsyncGenerator<DeadLetter> {
   const asked = sources.filter(({ name }) => queue === undefined || name === queue);
   const first = asked.findIndex(({ name }) => name === from?.source);

@@ -6,9 +6,9 @@
 export {
   type DeadLetter,
   type DeadLetterFilter,
-  type DeadLetterPlace,
   type DeadLetterSource,
   type Discarded,
+  deadLetterPlace,
   deadLettersOf,
   type Moved,
   matchesLetter,
