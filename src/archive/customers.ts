@@ -5,9 +5,10 @@
 import { allPages, readableDocuments, writeUntilClear } from '@payonce/jobs/documents';
 import { functionBudgetMs } from '@payonce/jobs/stopping';
 import type { PoisonStore } from '@payonce/jobs/work-items';
+import { withoutPerson } from '../invoice/erasure.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { type Tombstone, tombstoneSchema, withoutPerson } from '../invoice/tombstone.ts';
+import { type Tombstone, tombstoneSchema } from '../invoice/tombstone.ts';
 import { type ArchiveStore, archivedInvoice, fileName, type StoredInvoice, withLine } from './archiveFile.ts';
 import { type Kept, whyKept } from './archiveSettled.ts';
 import type { ArchiveParts } from './moveInvoices.ts';

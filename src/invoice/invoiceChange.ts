@@ -1,6 +1,6 @@
 import { type Condition, type Create, type Patch, formatVersion } from '@payonce/jobs/documents';
 import type { Claim, Invoice, StoredEntry } from './invoice.ts';
-import { noteEntry } from './timeline.ts';
+import { maxEntries, shortened } from './timeline.ts';
 
 /** One step of an invoice, which its timeline tells in the same write. */
 export interface InvoiceChange {
@@ -25,19 +25,10 @@ export interface InvoiceChange {
   entry: StoredEntry;
 }
 
-/** Timeline entries that an invoice keeps: an outage of days must not grow the document without bound. */
-const maxEntries = 100;
-
-/**
- * Upper bound of the latest entries of such a timeline as JSON (bytes); half of it again for earlier notes. A transaction holds
- * 2 MB (https://learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch), and a claim may rewrite 75 timelines.
- */
-const keptBytes = 8 * 1024;
-
 /** Characters of a reason that are stored: providers and stores give texts of any length. */
 export const longestReason = 500;
 
-/** Changes an invoice if it is still as it was read. Past the limit its timeline keeps the first entry, the latest, and earlier notes. */
+/** Changes an invoice if it is still as it was read. */
 export function ifUnchanged(invoice: Invoice, change: InvoiceChange): Patch {
   const { set: changed, clear, entry } = bounded(change);
   const { id, _etag, timeline } = invoice;
@@ -47,10 +38,7 @@ export function ifUnchanged(invoice: Invoice, change: InvoiceChange): Patch {
   if (timeline.length < maxEntries) {
     return { ...patch, set, remove, append: { path: 'timeline', value: entry } };
   }
-  const latest = latestOf(timeline, 1);
-  const notes = timeline.slice(1, timeline.length - latest.length).filter(({ what }) => what === noteEntry);
-  const kept = [...timeline.slice(0, 1), ...latestOf(notes, 0.5), ...latest, entry];
-  return { ...patch, set: { ...set, timeline: kept }, remove };
+  return { ...patch, set: { ...set, timeline: [...shortened(timeline), entry] }, remove };
 }
 
 /** The change, with the name of the write that applies it: if the answer is lost, the timeline shows that it was applied. */
@@ -60,16 +48,6 @@ export function namedWrite(change: InvoiceChange, write: string): InvoiceChange 
 
 export function hasWrite({ timeline }: Pick<Invoice, 'timeline'>, write: string): boolean {
   return timeline.some((entry) => entry.write === write);
-}
-
-function latestOf(entries: readonly StoredEntry[], share: number): readonly StoredEntry[] {
-  const latest = entries.slice((-maxEntries / 2) * share);
-  let bytes = 0;
-  const first = latest.findLastIndex((entry) => {
-    bytes += Buffer.byteLength(JSON.stringify(entry));
-    return bytes > keptBytes * share;
-  });
-  return latest.slice(first + 1);
 }
 
 function bounded({ set = {}, clear = [], entry }: InvoiceChange): Required<InvoiceChange> {

@@ -1,15 +1,6 @@
 import { createHash } from 'node:crypto';
-import { systemId } from '@payonce/jobs/documents';
 import { z } from 'zod';
-import {
-  contentSchema,
-  type Imported,
-  type Invoice,
-  type InvoiceContent,
-  type NewInvoice,
-  type StoredEntry,
-} from './invoice.ts';
-import { searchTerms } from './searchTerms.ts';
+import { contentSchema, type Imported, type InvoiceContent } from './invoice.ts';
 
 /**
  * Remains of an invoice that has moved to the archive. It has the invoice's id and partition, so a second import of the
@@ -59,47 +50,4 @@ export function contentHash(content: InvoiceContent): string {
 /** True if two invoices were imported with the same content. Times are normalised. */
 export function sameContent(one: InvoiceContent, other: InvoiceContent): boolean {
   return contentFields.every((field) => one[field] === other[field]);
-}
-
-/** Stands in the place of the customer's id in an invoice whose customer has been erased. */
-export const erasedCustomer = systemId('erased');
-
-/** The parts of a timeline entry that are about the money or the process. Reasons and messages are free text. */
-const keptOfEntry = ['at', 'what', 'by', 'write', 'paymentId', 'amountMinor', 'keyNumber', 'archivedAt'];
-
-/**
- * An invoice without what tells of a person. The books keep its id, amounts, dates, status, the ids of payment, refunds and
- * disputes, and who did what. A hash of what was imported stays, so that the same row is a duplicate for good. Pure.
- */
-export function withoutPerson(invoice: Invoice, { at, by }: { at: string; by: string }): NewInvoice {
-  const kept = without(invoice, 'description', 'paymentMethod', 'reason', 'archivedAt', '_etag');
-  const { reversals, importedDueAt = invoice.dueAt, timeline } = kept;
-  return {
-    ...kept,
-    customerId: erasedCustomer,
-    terms: searchTerms({ id: kept.id, customerId: erasedCustomer }),
-    payment: without(kept.payment, 'method', 'paramsHash'),
-    ...(reversals !== undefined && {
-      reversals: {
-        ...reversals,
-        refunds: reversals.refunds.map((refund) => without(refund, 'reason', 'failure')),
-      },
-    }),
-    timeline: [...timeline.map(keptOf), { at, what: 'customer erased', by }],
-    erased: invoice.erased ?? { at, content: contentHash({ ...invoice, dueAt: importedDueAt }) },
-  };
-}
-
-function keptOf(entry: StoredEntry): StoredEntry {
-  const kept = Object.entries(entry).filter(([name]) => keptOfEntry.includes(name));
-  return { ...Object.fromEntries(kept), at: entry.at, what: entry.what, by: entry.by };
-}
-
-function without<T extends object, Name extends keyof T & string>(
-  object: T,
-  ...names: readonly Name[]
-): Omit<T, Name> {
-  const dropped: readonly string[] = names;
-  const kept = Object.entries(object).filter(([name]) => !dropped.includes(name));
-  return Object.fromEntries(kept) as Omit<T, Name>;
 }

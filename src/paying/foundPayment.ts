@@ -1,3 +1,4 @@
+import { erasedCustomer } from '../invoice/erasure.ts';
 /**
  * The owner of a payment that was found at the provider, and what that means for an invoice. Several deployments, shops and
  * people may make payments in one account, and an id such as 2026-0001 is not ours alone.
@@ -16,7 +17,6 @@ import { type Invoice, known } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import { otherPayments } from '../invoice/namedPayments.ts';
 import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
-import { erasedCustomer } from '../invoice/tombstone.ts';
 import {
   isReversedInFull,
   newReversals,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { erasedCustomer } from '../../src/invoice/tombstone.ts';
+import { erasedCustomer } from '../../src/invoice/erasure.ts';
 import { foundAmong, ownershipOf } from '../../src/paying/foundPayment.ts';
 import { noReversals } from '../../src/paying/mergeReversals.ts';
 import type { PaymentProgress, ProviderPayment } from '../../src/paying/paymentProvider.ts';
