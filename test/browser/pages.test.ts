@@ -77,6 +77,21 @@ describe.skipIf(!hasBrowser())('every page of the dashboard', () => {
     expect(await watched.page.locator('img, main script').count()).toBe(0);
   });
 
+  test('sums of thousands of millions are no wider than a phone', { timeout: 60_000 }, async () => {
+    await using watched = await watchedPage(browser, dashboard, { width: 360 });
+    await watched.page.route('**/api/ops/report?*', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replaceAll(
+        /"amountMinor":[1-9]\d*/g,
+        '"amountMinor":165324012300',
+      );
+      await route.fulfill({ response, body });
+    });
+    await watched.view('/');
+    await watched.shows('1,653,240,123.00');
+    expect(await watched.overflow()).toBeLessThanOrEqual(0);
+  });
+
   test('the checks notice what they are for', { timeout: 60_000 }, async () => {
     await using watched = await watchedPage(browser, dashboard);
     await watched.view('/');
