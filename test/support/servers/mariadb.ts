@@ -65,7 +65,9 @@ export async function startMariadb(options: Readonly<Record<string, string>> = {
         '--skip-test-db',
         '--skip-name-resolve',
       ];
-      await promisify(execFile)(install, args, { ...as, cwd: folder });
+      // In `/tmp`, two that are installed at once delete the temporary tables of each other.
+      const env = { ...process.env, TMPDIR: folder };
+      await promisify(execFile)(install, args, { ...as, cwd: folder, env });
     },
     ready: createDatabase,
     neverRoot: true,
