@@ -20,6 +20,9 @@ const owed = [
   ['parked', 'need a decision'],
 ] as const;
 
+/** Each row is of the same customer. */
+const columns = invoiceColumns.filter(({ head }) => head !== 'Customer');
+
 /** Invoices that the page lists. */
 const mostListed = 100;
 
@@ -71,7 +74,7 @@ export function Customer({ id }: { id: string }) {
               <h2>Invoices</h2>
               <Table
                 caption="Invoices of the customer"
-                columns={invoiceColumns}
+                columns={columns}
                 rows={invoices}
                 keyOf={({ id: of }) => of}
                 empty={null}
