@@ -30,7 +30,7 @@ export interface Administration {
   broker: Broker;
   key: AccessKey;
   /** Links to a removed entity have to end. */
-  dropConnections: () => number;
+  endLinksTo: (entity: string) => void;
 }
 
 class Refused extends Error {
@@ -115,7 +115,7 @@ async function perform(parts: Administration, request: AdministrationRequest): P
       const removed = [entity, ...(entity.config.kind === 'topic' ? broker.subscriptionsOf(name) : [])];
       broker.remove(entity);
       for (const { config } of removed) broker.journal.removeEntity(config.name);
-      parts.dropConnections();
+      parts.endLinksTo(entity.config.name);
       return { status: 200, body: '' };
     }
     default:
@@ -168,7 +168,8 @@ async function performRule(
       body: known === undefined ? feed(url, []) : xmlOf(entry(url, path, describeRule(known, entity))),
     };
   if (method === 'PUT') {
-    if (known !== undefined && !updates) throw new Refused(409, `The rule "${name}" already exists.`);
+    if (known !== undefined && !updates)
+      throw new Refused(409, `SubCode=40900. Conflict. The rule "${name}" already exists.`);
     if (known === undefined && updates) throw notFound(path);
     const rule = readRule({ ...(await contentOf(body)), Name: name });
     broker.setRules(entity, [...others, rule]);
@@ -239,7 +240,9 @@ async function readEntity(
   if (size !== undefined && !(Number(size) >= 1024 && Number(size) <= 102_400))
     throw new Refused(400, "The value for 'MaxMessageSizeInKilobytes' must be between 1024 and 102400.");
   const created = before === undefined ? createdWith(kind) : {};
-  const given = Object.entries({ ...created, ...members }).filter(([key]) => !readOnly.test(key));
+  const given = Object.entries({ ...created, ...members })
+    .filter(([key]) => !readOnly.test(key))
+    .map(([key, value]) => [key, key.startsWith('Forward') ? addressOf(value) : value] as const);
   const effective = given
     .filter(([key]) => !withoutEffect.has(key))
     .map(([key, value]) => [key, typed(value)]);
@@ -265,6 +268,10 @@ const createdWith = (kind: EntityConfig['kind']) => ({
   DefaultMessageTimeToLive: 'P10675199DT2H48M5.4775807S',
   ...(kind === 'subscription' ? {} : { DuplicateDetectionHistoryTimeWindow: 'PT10M' }),
 });
+
+/** As on the service, scheme and host in lower case. */
+const addressOf = (value: unknown) =>
+  typeof value === 'string' ? value.replace(/^sb:\/\/[^/]*/i, (start) => start.toLowerCase()) : value;
 
 const canonical = (name: string) => name.replace(/\/subscriptions\//i, '/Subscriptions/');
 

@@ -36,7 +36,7 @@ const duration = (min: string, max?: string) =>
 /** The emulator writes an empty string for "none", the administration client an address. */
 const forward = z
   .string()
-  .transform((text) => text.replace(/^sb:\/\/[^/]*\//, '') || undefined)
+  .transform((text) => text.replace(/^sb:\/\/[^/]*\//i, '') || undefined)
   .optional();
 
 // Limits: https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas

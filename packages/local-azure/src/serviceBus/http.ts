@@ -16,6 +16,7 @@ export interface LocalHttp {
 }
 
 interface Parts extends Administration {
+  dropConnections: () => number;
   faults: Faults;
   consumers: Consumers;
 }

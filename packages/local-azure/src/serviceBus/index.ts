@@ -68,7 +68,14 @@ export async function startServiceBus(options: ServiceBusOptions = {}): Promise<
   );
   starting.defer(() => amqp.stop());
   const http = await serveHttp(
-    { broker, key, faults, consumers, dropConnections: () => amqp.dropConnections() },
+    {
+      broker,
+      key,
+      faults,
+      consumers,
+      dropConnections: () => amqp.dropConnections(),
+      endLinksTo: (entity) => amqp.endLinksTo(entity),
+    },
     httpPort,
     tls,
   );

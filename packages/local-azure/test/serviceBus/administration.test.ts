@@ -31,6 +31,12 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
+async function receiversOf({ localAddress }: ServiceBus): Promise<Record<string, number>> {
+  const answer = await fetch(`${localAddress}/_local/stats`);
+  const { queues } = (await answer.json()) as { queues: Record<string, { receivers: number }> };
+  return Object.fromEntries(Object.entries(queues).map(([name, { receivers }]) => [name, receivers]));
+}
+
 test('queues: created, read, listed in pages, updated, deleted', async () => {
   const { admin, bus } = await open();
   const created = await admin.createQueue('orders', {
@@ -57,6 +63,11 @@ test('queues: created, read, listed in pages, updated, deleted', async () => {
   await expect(admin.getQueue('other')).rejects.toMatchObject({ code: 'MessageEntityNotFoundError' });
   await expect(admin.createQueue('bad', { lockDuration: 'PT1H' })).rejects.toThrow(/LockDuration/);
   await expect(admin.createQueue('bad', { forwardTo: 'nowhere' })).rejects.toThrow(/no queue or topic/);
+  const forwards = await admin.createQueue('forwards', { forwardTo: 'SB://LOCALHOST/GIVEN' });
+  expect(forwards.forwardTo).toBe('sb://localhost/GIVEN');
+  await send(bus, 'forwards');
+  expect((await admin.getQueueRuntimeProperties('given')).activeMessageCount).toBe(1);
+  await admin.deleteQueue('forwards');
   await expect(admin.createQueue('bad', { status: 'Disabled' })).rejects.toMatchObject({ statusCode: 501 });
   await admin.updateQueue({ ...created, maxDeliveryCount: 4, lockDuration: 'PT5M' });
   const client = new ServiceBusClient(bus.connectionString);
@@ -95,6 +106,31 @@ test('what is created with a name alone has the service’s defaults; one of Con
   );
 });
 
+test('deleting an entity ends the links to it, and no others', async () => {
+  const { admin, bus } = await open();
+  await admin.createQueue('gone');
+  const client = new ServiceBusClient(bus.connectionString, { retryOptions: { maxRetries: 0 } });
+  onTestFinished(() => client.close());
+  const seen: unknown[] = [];
+  const kept = client.createReceiver('given').subscribe({
+    processMessage: async ({ body }) => void seen.push(body),
+    processError: async ({ error }) => void seen.push(error),
+  });
+  const ended = new Promise<Error>((resolve) => {
+    client.createReceiver('gone').subscribe({
+      processMessage: async () => {},
+      processError: async ({ error }) => resolve(error),
+    });
+  });
+  await expect.poll(() => receiversOf(bus)).toEqual({ given: 1, gone: 1 });
+  await admin.deleteQueue('gone');
+  expect(await ended).toMatchObject({ code: 'MessagingEntityNotFound' });
+  await client.createSender('given').sendMessages({ body: 'still here' });
+  await expect.poll(() => seen).toEqual(['still here']);
+  expect(await receiversOf(bus)).toEqual({ given: 1 });
+  await kept.close();
+});
+
 test('topics, subscriptions and rules of both kinds', async () => {
   const { admin } = await open();
   await expect(admin.createSubscription('prices', 'all')).rejects.toMatchObject({ statusCode: 404 });
@@ -130,6 +166,9 @@ test('topics, subscriptions and rules of both kinds', async () => {
   ]);
   const at = new Date('2030-01-01T00:00:00Z');
   const dated = { subject: 's', applicationProperties: { at } };
+  await expect(admin.createRule('prices', 'some', 'high', dated)).rejects.toThrow(
+    /^SubCode=40900.*already exists/,
+  );
   const acts = await admin.createRule('prices', 'some', 'acts', dated, { sqlExpression: 'SET a = 1' });
   expect(acts).toMatchObject({ filter: dated, action: { sqlExpression: 'SET a = 1' } });
   expect((await all(admin.listSubscriptions('prices'))).map((each) => each.subscriptionName)).toEqual([

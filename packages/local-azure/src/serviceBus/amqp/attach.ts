@@ -88,6 +88,9 @@ function orRefuse(link: IncomingLink | OutgoingLink, attach: () => void): void {
   }
 }
 
+/** An address without the namespace that it may begin with. */
+export const addressIn = (raw: string) => raw.replace(/^[a-z]+:\/\/[^/]*/i, '').replace(/^\//, '');
+
 function findNode(
   { broker, create }: Namespace,
   peer: Peer,
@@ -101,7 +104,7 @@ function findNode(
       `No ${end} address: transactions are not supported here.`,
     );
   }
-  const address = raw.replace(/^[a-z]+:\/\/[^/]*/i, '').replace(/^\//, '');
+  const address = addressIn(raw);
   if (address === '$cbs') return { kind: 'cbs' };
   if (!peer.authorized) {
     const what = 'Unauthorized access: no valid token has been put on $cbs for this connection.';

@@ -6,7 +6,7 @@
 import type { AmqpError, Connection, Container, Delivery, EventContext, Receiver, Sender } from 'rhea';
 import rhea from 'rhea';
 
-export type { Connection, Container, EventContext };
+export type { Connection, Container, EventContext, Receiver, Sender };
 
 /** An AMQP value with its type. */
 export interface Typed {

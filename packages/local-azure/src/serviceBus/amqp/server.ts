@@ -1,7 +1,7 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Certificate } from '../../certificate.ts';
 import { underFault } from '../faults.ts';
-import { attachIncoming, attachOutgoing } from './attach.ts';
+import { addressIn, attachIncoming, attachOutgoing } from './attach.ts';
 import type { LinkEnd, Namespace, Peer } from './peer.ts';
 import {
   type AmqpSession,
@@ -12,6 +12,8 @@ import {
   holdAttach,
   incoming,
   outgoing,
+  type Receiver,
+  type Sender,
 } from './rhea.ts';
 import { offerSasl, plainAuthenticated } from './sasl.ts';
 
@@ -27,6 +29,8 @@ const rawFormat = 0x7fff_ffff;
 export interface AmqpServer {
   port: number;
   dropConnections(): number;
+  /** Ends the links to an entity that is gone, with its dead letters and its subscriptions. */
+  endLinksTo(entity: string): void;
   stop(): Promise<void>;
 }
 
@@ -62,6 +66,18 @@ export async function listen(
       const all = [...peers.values()];
       for (const peer of all) peer.drop();
       return all.length;
+    },
+    endLinksTo(entity) {
+      const gone = entity.toLowerCase();
+      for (const [connection, peer] of peers)
+        connection.each_link((link: Sender | Receiver) => {
+          const end = link.is_sender() ? link.source : link.target;
+          const address = addressIn(String(end?.address)).toLowerCase();
+          if (address !== gone && !address.startsWith(`${gone}/`)) return;
+          cleanUp(peer, link, 'closed');
+          const description = `The messaging entity '${entity}' could not be found. It was deleted.`;
+          link.close({ condition: 'amqp:not-found', description });
+        });
     },
     async stop() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
