@@ -9,6 +9,7 @@ await runNamed(
     receipts: () => import('./followUps.ts'),
     lists: () => import('./lists.ts'),
     pages: () => import('./pages.ts'),
+    search: () => import('./search.ts'),
     report: () => import('./report/main.ts'),
     retention: () => import('./retention.ts'),
     imports: () => import('./imports.ts'),
