@@ -263,7 +263,7 @@ async function readEntity(
   return { ...read, properties };
 }
 
-/** What the service gives an entity that its creator says nothing of. Config.json has other defaults, the official emulator's. */
+/** The service's defaults for a property that the creator leaves out. Those of Config.json are the official emulator's. */
 const createdWith = (kind: EntityConfig['kind']) => ({
   DefaultMessageTimeToLive: 'P10675199DT2H48M5.4775807S',
   ...(kind === 'subscription' ? {} : { DuplicateDetectionHistoryTimeWindow: 'PT10M' }),

@@ -14,7 +14,7 @@ export interface ZooKeeperServer {
   port: number;
 }
 
-/** How to connect to every server of an ensemble. */
+/** The part of a connection that is the same for every server of an ensemble. */
 export interface ZooKeeperAccess {
   /**
    * For servers that take TLS (`secureClientPort`): options of `tls.connect`, such as `ca`, and `cert` and `key` where they ask for a

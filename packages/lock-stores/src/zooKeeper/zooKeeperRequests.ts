@@ -47,7 +47,7 @@ const type = {
   closeSession: -11,
 } as const;
 
-/** Who may do what with a node: everybody everything, or only who has authenticated as its creator has. */
+/** Access to a node: everything for everybody, or only for clients that have authenticated as its creator has. */
 export type ZooKeeperAcl = 'open' | 'own';
 const acls: Readonly<Record<ZooKeeperAcl, Buffer[]>> = {
   open: [int(1), int(31), text('world'), text('anyone')],

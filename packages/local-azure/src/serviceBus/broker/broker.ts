@@ -22,7 +22,7 @@ export class BadForwarding extends Error {
 export interface Entity {
   config: EntityConfig;
   queue: Queue;
-  /** What a subscription gets of a message: one for all rules without an action, and one for each with one. */
+  /** The copies of a message for a subscription: one for all rules without an action, and one for each with one. */
   copies: (message: Message, view: MessageView) => Message[];
   createdAt: number;
   updatedAt: number;
