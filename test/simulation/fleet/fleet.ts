@@ -1,5 +1,6 @@
 /** All hosts and the world that they share: how they are started, die, are stopped, and get their work. */
 import { createTokenBucket } from '../../../local/stripe/tokenBucket.ts';
+import { voidUndone } from '../../../src/invoice/timeline.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { createMachine, type Machine, type Timeline } from '../engine/machine.ts';
@@ -7,7 +8,7 @@ import { createNetwork } from '../engine/network.ts';
 import type { History } from '../history.ts';
 import { createCallChecks } from '../invariants/calls.ts';
 import { createStartChecks } from '../invariants/starts.ts';
-import { asInvoice, createStepChecks } from '../invariants/steps.ts';
+import { asInvoice, createStepChecks, lastDecision } from '../invariants/steps.ts';
 import type { Report } from '../invariants/violation.ts';
 import type { Conditions } from '../plan/conditions.ts';
 import type { Fault } from '../plan/faults.ts';
@@ -64,7 +65,8 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     mayHoldBack: () => !isReliable(plan) || callChecks.providerFailed(),
     claiming: (machine) => callChecks.claiming(machine),
     pays: () => pays,
-    isVoided: (id) => world.voided.has(id),
+    // The answer to a void may come after somebody has asked for its undoing.
+    isVoided: (id) => world.voided.has(id) && lastDecision(invoices.get(id)) !== voidUndone,
     madeByHand(refundId) {
       const made = world.byHand.get(refundId);
       // Until then its order need not be lost, or its call may be in flight.

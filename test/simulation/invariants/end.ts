@@ -11,7 +11,7 @@ import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';
 import { holdsMoney, isGoneOrGoing, type LedgerPayment, mayHoldMoney, whoseIs } from '../world/ledger.ts';
 import type { World } from '../world/world.ts';
-import type { InvoiceDocument } from './steps.ts';
+import { type InvoiceDocument, lastDecision } from './steps.ts';
 import type { Report } from './violation.ts';
 
 export interface EndState {
@@ -43,7 +43,12 @@ const maybeCut = 30;
 export function checkEnd(state: EndState, report: Report): void {
   const { world, invoices } = state;
   checkMessages(state, report);
-  const running = world.runs.all().filter((run) => asShown(run, state.now).status === 'running');
+  // One whose clock was ahead has given signs of life that are still to come.
+  const running = world.runs
+    .all()
+    .filter(
+      (run) => asShown(run, state.now).status === 'running' && Date.parse(run.heartbeatAt) <= state.now,
+    );
   for (const { id, heartbeatAt } of running)
     report('runs end', `run ${id} is shown as running; its last sign of life was at ${heartbeatAt}`);
   for (const invoice of invoices) {
@@ -87,6 +92,7 @@ function checkOutcome(invoice: InvoiceDocument, { world, told }: EndState, repor
     paid !== undefined &&
     status !== 'paid' &&
     !(status === 'parked' && (wasTouched || wasConfirmedAfterVoid(paid, invoice.timeline))) &&
+    !(status === 'parked' && isUndoLost(world, invoice)) &&
     !isVoidedUntold(paid, { ...invoice, told })
   )
     report('paid means paid', `${paid.id} has succeeded, and it is ${status} (${reason})`, id);
@@ -103,6 +109,17 @@ function wasConfirmedAfterVoid(
   timeline: InvoiceDocument['timeline'],
 ): boolean {
   return timeline.some(({ what, at }) => what === 'voided' && Date.parse(at) < confirmedAgainAt);
+}
+
+/**
+ * True if a person undid a void, and a restore has lost that: the payment that came after it waits for a person. `checkWaysOut` shows
+ * that they can record it.
+ */
+function isUndoLost({ isRestored, journal }: World, { id, timeline }: InvoiceDocument): boolean {
+  const isUndone = journal.lines.some(
+    (line) => 'action' in line && line.action === 'undo void' && line.target === id,
+  );
+  return isRestored && isUndone && lastDecision({ timeline }) === 'voided';
 }
 
 /**

@@ -4,6 +4,7 @@ import { isSystemId } from '../../../packages/jobs/src/documents/storedDocuments
 import type { InvoiceStatus } from '../../../src/invoice/invoiceStatus.ts';
 import type { Reversals } from '../../../src/invoice/reversals.ts';
 import { deploymentPartition } from '../../../src/invoice/shard.ts';
+import { voidUndone } from '../../../src/invoice/timeline.ts';
 import type { ChargeRequest, RefundRequest } from '../../../src/paying/paymentProvider.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import type { Machine } from '../engine/machine.ts';
@@ -51,6 +52,11 @@ function checkId({ id, shard, type }: StoredDocument, report: Report): void {
   if (!imported && shard !== deploymentPartition && !isSystemId(id)) {
     report('own id', `${String(type)} ${id}: an import could take its id`);
   }
+}
+
+/** The latest entry that says that a person has voided it, or undone that. */
+export function lastDecision(invoice: Pick<InvoiceDocument, 'timeline'> | undefined): string | undefined {
+  return invoice?.timeline.findLast(({ what }) => what === 'voided' || what === voidUndone)?.what;
 }
 
 export function asInvoice(document: StoredDocument | undefined): InvoiceDocument | undefined {
