@@ -31,7 +31,7 @@ await using app = await startLocalApp();
 const { shards } = app.settings;
 const invoices = cosmosInvoiceStore(app.clients.containers.invoices, { clock: systemClock, shards });
 const { failure } = await invoices.add(rows(), { by: 'bench', withinMs: 3_600_000, settled() {} });
-if (failure !== undefined) throw failure;
+if (failure !== undefined) throw new Error('the invoices could not be stored', { cause: failure });
 
 for (const [kind, text] of Object.entries(texts)) {
   const from = performance.now();
