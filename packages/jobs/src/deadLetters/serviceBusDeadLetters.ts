@@ -41,8 +41,8 @@ export function serviceBusDeadLetters(
     list,
     /**
      * Yields each as soon as it is sent. A message that was sent and whose lock was lost stays in the dead-letter queue. Sending
-     * it again is harmless, because its receiver looks at the claims as they are then, and within five minutes the queue drops
-     * the second one: it has the same id.
+     * it again is harmless if its receiver is idempotent, and while the queue detects duplicates it drops the second one, which has
+     * the same id.
      */
     async *redrive(ids) {
       const sender = client.createSender(queue);
