@@ -94,8 +94,8 @@ export function refundIdOf(invoiceId: string, idempotencyKey: string): string {
 }
 
 export type RequestedRefund =
-  /** `created`: this call did; otherwise an earlier one with the same key had. */
-  | { kind: 'requested'; refund: Refund; created: boolean }
+  /** By this call, or by an earlier one with the same key. */
+  | { kind: 'requested'; refund: Refund }
   | { kind: 'notFound' }
   | Exclude<RefundDecision, { kind: 'change' | 'repeated' }>;
 
@@ -119,14 +119,12 @@ export async function refundInvoice(
       return updated;
     case 'refused':
       return updated.why.kind === 'repeated'
-        ? { kind: 'requested', refund: updated.why.refund, created: false }
+        ? { kind: 'requested', refund: updated.why.refund }
         : updated.why;
     case 'updated': {
-      const isOurs = ({ id: one }: Refund) => one === refundId;
-      const refund = updated.invoice.reversals?.refunds.find(isOurs);
+      const refund = updated.invoice.reversals?.refunds.find(({ id: one }) => one === refundId);
       if (refund === undefined) throw new Error(`refund ${refundId} of invoice ${id} is gone`);
-      const created = updated.before.reversals?.refunds.some(isOurs) !== true;
-      return { kind: 'requested', refund, created };
+      return { kind: 'requested', refund };
     }
   }
 }

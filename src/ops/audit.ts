@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Instance } from '@payonce/jobs/instance';
 import { errorText } from '@payonce/leases/error-text';
 import { metric } from '../platform/appMetrics.ts';
-import type { AuditEntry, AuditTrail, Journal } from './auditTrail.ts';
+import type { AuditEntry, AuditTrail, Journal, Made } from './auditTrail.ts';
 import { type Caller, named } from './caller.ts';
 
 /** The journal has what is about to be done; the audit trail, what became of it. */
@@ -23,7 +23,7 @@ export class NotRecorded extends Error {
 /** An act that is on record before it is done. */
 export interface Intent {
   /** Adds to the audit trail what was done. The intent is on record, so a failure is only reported. */
-  record: (target: string, detail: NonNullable<AuditEntry['detail']>) => Promise<void>;
+  record: (target: string, detail: NonNullable<AuditEntry['detail']>, made?: Made) => Promise<void>;
   /** Adds the answer to the journal: an HTTP status. A failure is only reported. */
   answered: (outcome: number | 'unknown') => Promise<void>;
 }
@@ -46,7 +46,8 @@ export async function intend(
     throw new NotRecorded(error);
   }
   return {
-    record: (target, detail) => recordDone({ audit, instance }, { ...who, action, target, intent, detail }),
+    record: (target, detail, made) =>
+      recordDone({ audit, instance }, { ...who, action, target, intent, detail }, made),
     answered: (outcome) =>
       journal
         .append([{ at: now(), intent, outcome }])
@@ -58,9 +59,10 @@ export async function intend(
 export async function recordDone(
   { audit, instance }: Pick<Recording, 'audit' | 'instance'>,
   entry: AuditEntry,
+  made?: Made,
 ): Promise<void> {
   try {
-    await audit.append(entry);
+    await audit.append(entry, made);
   } catch (error) {
     const { action, target, intent = 'none' } = entry;
     report(instance, `"${action}" of ${target} is not in the audit trail, intent ${intent}`, error);

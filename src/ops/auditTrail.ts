@@ -4,10 +4,20 @@ import type { AuditRecord } from './answers/reportAnswers.ts';
 /** One thing that somebody did through ops. */
 export type AuditEntry = Omit<AuditRecord, 'id' | 'at'>;
 
+/**
+ * A run or refund that a person ordered under an idempotency key. A repetition of the request finds it there and cannot know if its
+ * creator lived to record it: the entry gets its id and time, so it is added once.
+ */
+export interface Made {
+  id: string;
+  /** ISO 8601. */
+  at: string;
+}
+
 /** The record of who did what: append only. */
 export interface AuditTrail {
   /** Called once the thing has been done, with how it ended. */
-  append(entry: AuditEntry): Promise<void>;
+  append(entry: AuditEntry, made?: Made): Promise<void>;
   /** A page, newest first. @throws {BadContinuation} */
   list(query: AuditFilter & { continuation?: string; pageSize: number }): Promise<Page<AuditRecord>>;
 }

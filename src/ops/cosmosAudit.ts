@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Container } from '@azure/cosmos';
 import { formatVersion, type OnUnreadable, readableDocuments } from '@payonce/jobs/documents';
-import { fromCosmos, type ListByTime, pageByTime, whereAll } from '@payonce/jobs/documents/cosmos';
+import { createUnlessThere, type ListByTime, pageByTime, whereAll } from '@payonce/jobs/documents/cosmos';
 import type { Clock } from '@payonce/leases/clock';
 import { auditRecord } from './answers/reportAnswers.ts';
 import type { AuditTrail } from './auditTrail.ts';
@@ -9,10 +9,10 @@ import type { AuditTrail } from './auditTrail.ts';
 /** The audit trail in the Cosmos container `audit`, partitioned by day. */
 export function cosmosAudit(container: Container, clock: Clock, onUnreadable?: OnUnreadable): AuditTrail {
   return {
-    async append(entry) {
-      const at = new Date(clock.now()).toISOString();
-      const record = { id: randomUUID(), day: at.slice(0, 10), at, version: formatVersion, ...entry };
-      await fromCosmos(() => container.items.create(record));
+    async append(entry, made) {
+      const { id, at } = made ?? { id: randomUUID(), at: new Date(clock.now()).toISOString() };
+      const record = { id, day: at.slice(0, 10), at, version: formatVersion, ...entry };
+      await createUnlessThere(container, record);
     },
     async list({ from, to, target, actor, action, ...page }) {
       const list: ListByTime = {

@@ -155,9 +155,9 @@ export const invoiceCalls = {
         idempotencyKey,
       });
       if (requested.kind !== 'requested') return refusal(id, requested, body);
-      const { refund, created } = requested;
-      const { id: refundId, amountMinor, status } = refund;
-      if (created) await record(id, { refundId, amountMinor, reason: body.reason, idempotencyKey });
+      const { id: refundId, amountMinor, status, at } = requested.refund;
+      const detail = { refundId, amountMinor, reason: body.reason, idempotencyKey };
+      await record(id, detail, { id: refundId, at });
       return { jsonBody: { refundId, status, amountMinor } };
     },
   }),

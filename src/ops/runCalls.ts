@@ -3,6 +3,7 @@ import { type StartedRun, startRun } from '@payonce/jobs/runs/durable';
 import { z } from 'zod';
 import { jobNames } from '../platform/azureNames.ts';
 import { refusedAnswer, runAnswer, runsAnswer, startedAnswer } from './answers/runAnswers.ts';
+import type { Made } from './auditTrail.ts';
 import { bulkGroups } from './bulk/bulkJob.ts';
 import { bulkBody } from './bulk/bulkRequest.ts';
 import { refusedBy, refusedIn } from './bulk/refused.ts';
@@ -53,11 +54,14 @@ export const runCalls = {
         return badRequest([{ field: 'job', error: `expected "${job.name}", got "${name}"` }]);
       }
       const request = { ...run, idempotencyKey };
-      return startedResponse(await startRun({ ...parts, orchestrations }, request), ({ runId, groups }) => {
-        const { dryRun, resume } = run;
-        const resumed = resume === undefined ? {} : { resume };
-        return record(`${job.name}/${runId}`, { dryRun, groups: groups.join(','), ...resumed });
-      });
+      return startedResponse(
+        await startRun({ ...parts, orchestrations }, request),
+        (made, { runId, groups }) => {
+          const { dryRun, resume } = run;
+          const resumed = resume === undefined ? {} : { resume };
+          return record(`${job.name}/${runId}`, { dryRun, groups: groups.join(','), ...resumed }, made);
+        },
+      );
     },
   }),
   startBulk: call({
@@ -80,9 +84,8 @@ export const runCalls = {
         { ...parts, job, orchestrations },
         { dryRun, idempotencyKey, groups: [bulkGroups[action]], request, mostOpen: mostOpenBulk },
       );
-      return startedResponse(run, ({ runId }) =>
-        record(`${job.name}/${runId}`, { action, reason, filter: JSON.stringify(filter), cap, dryRun }),
-      );
+      const detail = { action, reason, filter: JSON.stringify(filter), cap, dryRun };
+      return startedResponse(run, (made, { runId }) => record(`${job.name}/${runId}`, detail, made));
     },
   }),
   listRuns: call({
@@ -168,10 +171,10 @@ async function findRun({ job, bulk, runs }: Pick<OpsParts, 'job' | 'bulk' | 'run
 
 type Started = Extract<StartedRun, { kind: 'started' }>;
 
-/** The answer to a request for a run. `record` is called by the request that has created it, not by repetitions. */
+/** The answer to a request for a run, which repetitions get, too. */
 async function startedResponse(
   started: StartedRun,
-  record: (run: Started) => Promise<void>,
+  record: (made: Made, run: Started) => Promise<void>,
 ): Promise<OpsResponse<z.infer<typeof startedAnswer>>> {
   switch (started.kind) {
     case 'bad':
@@ -181,8 +184,8 @@ async function startedResponse(
     case 'otherRequest':
       return keyTaken(`GET /api/ops/runs/${started.runId} says which`);
     case 'started': {
-      const { runId, status, created } = started;
-      if (created) await record(started);
+      const { runId, status, startedAt } = started;
+      await record({ id: runId, at: startedAt }, started);
       return { headers: { location: `/api/ops/runs/${runId}` }, jsonBody: { runId, status } };
     }
   }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
 
 let ops: OpsForTests;
@@ -56,6 +57,21 @@ describe('POST ops/bulk', () => {
     );
     expect(bodyOf(cancel)).toMatchObject({ runId, status: 'cancelled' });
     expect(ops.terminated).toMatchObject([{ instanceId: runId }]);
+  });
+
+  test('a process that dies before it has recorded the start leaves that to the repetition', async () => {
+    const response = await bulk(wanted, 'key-dies');
+    const { runId } = bodyOf(response) as { runId: string };
+    const startOf = async () => (await ops.audited()).filter(({ target }) => target === `bulk/${runId}`);
+    const [recorded] = await startOf();
+    const { audit } = ops.cosmos.containers;
+    await audit.item(runId, String(recorded?.day)).delete();
+    expect(await startOf()).toEqual([]);
+    ops.clock.stall(2 * 86_400_000);
+    for (let times = 0; times < 2; times++) await bulk(wanted, 'key-dies');
+    const { intent, at } = z.object({ intent: z.string(), at: z.string() }).parse(recorded);
+    expect(await startOf()).toMatchObject([{ action: 'start bulk', actor: 'ada@example.com', at }]);
+    expect(await startOf()).not.toMatchObject([{ intent }]);
   });
 
   test('another request under the same key is a 409', async () => {

@@ -107,8 +107,8 @@ export function memoryAudit(now: () => number): AuditTrail & { all(): readonly A
   const entries: (AuditEntry & { id: string; at: string })[] = [];
   return {
     all: () => entries,
-    async append(entry) {
-      entries.push({ ...entry, id: `audit-${entries.length}`, at: new Date(now()).toISOString() });
+    async append(entry, made = { id: `audit-${entries.length}`, at: new Date(now()).toISOString() }) {
+      if (!entries.some(({ id }) => id === made.id)) entries.push({ ...entry, ...made });
     },
     list: async ({ from = '', to = '9999', pageSize }) => ({
       items: entries.filter(({ at }) => at.slice(0, 10) >= from && at.slice(0, 10) <= to).slice(-pageSize),

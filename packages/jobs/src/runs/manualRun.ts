@@ -45,8 +45,8 @@ export interface RunRequest {
 }
 
 export type StartedRun =
-  /** `created`: this call did; otherwise an earlier one with the same key had. */
-  | { kind: 'started'; runId: string; groups: readonly string[]; status: RunStatus; created: boolean }
+  /** `startedAt`: by this call, or by an earlier one with the same key. */
+  | { kind: 'started'; runId: string; groups: readonly string[]; status: RunStatus; startedAt: string }
   /** The idempotency key stands for a run with another request. */
   | { kind: 'otherRequest'; runId: string }
   | { kind: 'tooManyOpen'; open: number }
@@ -93,8 +93,8 @@ async function start(
   if (stored !== undefined && !isSameRequest(stored, record)) return { kind: 'otherRequest', runId };
   // Even if the record was there: the process that created it may have died before this.
   if (stored?.status === 'running') await ensureStarted(orchestrations, run);
-  const { status } = asShown(stored ?? record, clock.now());
-  return { kind: 'started', runId, groups, status, created };
+  const { status, startedAt } = asShown(stored ?? record, clock.now());
+  return { kind: 'started', runId, groups, status, startedAt };
 
   /** Runs of the job that are at work, besides one; 0 if the store does not say. Only `mostOpen` needs them. */
   async function openBeside(id: string): Promise<number> {
