@@ -57,9 +57,10 @@ for (const { name, row, command } of chosen) {
 }
 writePage();
 
-/** The first schedule that none of these runs has tried. */
+/** The schedule after those of these runs; without any, the second of today's clock, so that nobody has tried it before. */
 function nextSeed(runs: readonly EvidenceRun[]): number {
-  return Math.max(1, ...runs.map(({ seeds: tried }) => (tried === undefined ? 1 : tried.from + tried.count)));
+  const ends = runs.flatMap(({ seeds: tried }) => (tried === undefined ? [] : [tried.from + tried.count]));
+  return ends.length === 0 ? Math.floor(Date.now() / 1000) : Math.max(...ends);
 }
 
 function writePage(): void {
