@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Host, type LocalApp, startLocalApp } from '../../bench/localApp.ts';
+import { ensureDashboard } from '../../scripts/buildDashboard.ts';
 import { type MeasuredProcess, measuredProcesses } from '../support/measuredProcesses.ts';
 import { type FuzzResult, fuzz } from './fuzz.ts';
 
@@ -14,6 +15,7 @@ export async function fuzzOneHost(options: {
   requests: number;
   seed: number;
 }): Promise<FuzzResult & { processes: MeasuredProcess[] }> {
+  await ensureDashboard();
   using measured = measuredProcesses();
   await using app: LocalApp = await startLocalApp();
   const schedules = { INVOICE_SCHEDULE: never, OUTBOX_SCHEDULE: never };

@@ -200,8 +200,8 @@ const sabotages: Sabotage[] = [
     file: 'packages/lock-stores/src/quorum/quorumDecisions.ts',
     from: "if (count(ballot, is('renewed')) >= majority) return 'renewed';",
     to: "if (count(ballot, is('renewed')) >= 1) return 'renewed';",
-    tests: 'packages/lock-stores/test/quorum/schedules.test.ts',
-    caughtBy: 'no schedule',
+    tests: 'packages/lock-stores/test/quorum/quorumDecisions.test.ts',
+    caughtBy: 'renew [',
   },
 ];
 
