@@ -203,7 +203,8 @@ async function startRound(folder: string, ports: readonly number[]) {
     const until = (at: number) => wait(at - (performance.now() - from));
     for (const mishap of texts.allOfIt(seed, hosts.length)) {
       await until(mishap.at);
-      if (mishap.kind === 'host') breakHost(mishap.host, mishap.what, mishap.forMs);
+      if (mishap.kind === 'deploy') void deploy();
+      else if (mishap.kind === 'host') breakHost(mishap.host, mishap.what, mishap.forMs);
       else {
         setFault(mishap.fault, true);
         void wait(mishap.forMs).then(
@@ -226,9 +227,15 @@ async function startRound(folder: string, ports: readonly number[]) {
     running = undefined;
   }
 
+  /** Replaces the hosts, unless that is in progress or no build can be made here. */
   async function deploy(): Promise<void> {
+    if (isDeploying) return;
+    try {
+      build = nextBuild(build, join(folder, 'builds'));
+    } catch (error) {
+      return note(`Deployment: impossible here, ${String(error)}`);
+    }
     isDeploying = true;
-    build = nextBuild(build, join(folder, 'builds'));
     note(`Deployment of ${build.version}: begins`);
     for (const host of hosts) await host.replace(build);
     note(`Deployment of ${build.version}: ends`);
@@ -251,8 +258,7 @@ async function startRound(folder: string, ports: readonly number[]) {
           for (const id of action.ids) setGuard(id, action.on);
           return saveSwitches();
         case 'deploy':
-          if (!isDeploying) void deploy();
-          return;
+          return void deploy();
         case 'all':
           if (running === undefined) void startAllOfIt(action.seed);
       }

@@ -62,9 +62,10 @@ export const guardTexts: Readonly<Record<MoneyGuard, Breakable>> = {
 };
 
 /** Something that *all of it* does, `at` milliseconds after its start. */
-export type DemoMishap = { at: number; forMs: number } & (
-  | { kind: 'fault'; fault: FaultId }
-  | { kind: 'host'; what: HostFault; host: number }
+export type DemoMishap = { at: number } & (
+  | { kind: 'fault'; fault: FaultId; forMs: number }
+  | { kind: 'host'; what: HostFault; host: number; forMs: number }
+  | { kind: 'deploy' }
 );
 
 export const allOfItMs = 60_000;
@@ -75,7 +76,9 @@ export function allOfIt(seed: number, hosts: number): DemoMishap[] {
   const mishaps: DemoMishap[] = [];
   for (let at = 500; at < allOfItMs - 1_000; at += random.between(800, 2_500))
     mishaps.push(mishapAt(at, hosts, random));
-  return mishaps;
+  // It takes a minute or more: in the first half of this one most of it meets the other mishaps.
+  mishaps.push({ at: random.between(500, allOfItMs / 2), kind: 'deploy' });
+  return mishaps.toSorted((one, other) => one.at - other.at);
 }
 
 function mishapAt(at: number, hosts: number, random: SeededRandom): DemoMishap {

@@ -34,7 +34,7 @@ export const switches = {
   deploy: {
     title: 'Deploy another version',
     breaks:
-      'A build with the next version number replaces the hosts, one after the other, in about a minute.',
+      'A build with the next version number replaces the hosts, one after the other, in one to two minutes. “All of it” has one too, which may end after its minute.',
     stands: 'Interrupted batches come again to a host of either version, which sends the same keys.',
     page: 'deploy.md',
     words: 'Two versions may run side by side',

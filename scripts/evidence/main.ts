@@ -1,8 +1,8 @@
-// npm run evidence [-- ROW [TEXT] [--seeds N] | -- --page]: runs the commands of rows.ts, keeps what they said in docs/evidence, and makes
-// docs/evidence.md of it. Without a row: all that take less than an hour. TEXT: only commands of the row with it. --page: no command.
+// npm run evidence: runs the commands of rows.ts, keeps what they said in docs/evidence, and makes docs/evidence.md of it.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { exitFor } from '../../packages/local-azure/src/failure.ts';
 import { evidencePage, longRowMinutes } from './page.ts';
 import {
   addRun,
@@ -15,12 +15,19 @@ import {
 } from './records.ts';
 import { evidenceRows } from './rows.ts';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { page: { type: 'boolean', default: false }, seeds: { type: 'string' } },
-});
-const [wanted, text = ''] = positionals;
 const rows = Object.entries(evidenceRows);
+const usage = `npm run evidence [-- ROW [TEXT] [--seeds N] | -- --page]
+  ROW        ${rows.map(([name]) => name).join(', ')} (default: all that take less than an hour)
+  TEXT       only commands of the row that have it in them
+  --seeds N  schedules that a row of simulations tries (default: the row's)
+  --page     no command: only makes docs/evidence.md`;
+
+const { values, positionals } = readArguments();
+if (values.help) {
+  console.log(usage);
+  process.exit(0);
+}
+const [wanted, text = ''] = positionals;
 const chosen = rows
   .filter(([name, { minutes }]) =>
     wanted === undefined ? !values.page && minutes < longRowMinutes : name === wanted,
@@ -33,9 +40,7 @@ if (
   (chosen.length === 0 && !values.page) ||
   (seeds !== undefined && !(Number.isSafeInteger(seeds) && seeds > 0))
 ) {
-  console.error(
-    `npm run evidence -- ROW [TEXT] [--seeds N], where ROW is one of: ${rows.map(([name]) => name).join(', ')}`,
-  );
+  console.error(usage);
   process.exit(2);
 }
 
@@ -56,6 +61,22 @@ for (const { name, row, command } of chosen) {
   if (done.exitCode !== 0) process.exitCode = 1;
 }
 writePage();
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        page: { type: 'boolean', default: false },
+        seeds: { type: 'string' },
+        help: { type: 'boolean', default: false },
+      },
+    });
+  } catch (error) {
+    console.error(usage);
+    return exitFor(error);
+  }
+}
 
 /** The schedule after those of these runs; without any, the second of today's clock, so that nobody has tried it before. */
 function nextSeed(runs: readonly EvidenceRun[]): number {

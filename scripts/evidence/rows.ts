@@ -173,7 +173,7 @@ export const evidenceRows: Readonly<Record<string, EvidenceRow>> = {
       ...['lease', 'claim', 'key'].map((guard) => `npm run check -- demo --off ${guard}`),
       'npm run check -- demo --off lease,claim,key --minutes 1 --runs 5',
     ],
-    minutes: 45,
+    minutes: 55,
     files: [...app, ...localCloud, 'local/demo/*.ts', 'test/demo/*.ts'],
     result: /charged twice|as they have to be|As it has to be/,
   },

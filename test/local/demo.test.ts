@@ -105,6 +105,21 @@ test('all of it follows from its seed, ends within its minute, and has everythin
   expect(allOfIt(8, 3)).not.toEqual(allOfIt(7, 3));
   const mishaps = Array.from({ length: 20 }, (_, seed) => allOfIt(seed, 3)).flat();
   expect(Math.max(...mishaps.map(({ at }) => at))).toBeLessThan(allOfItMs);
-  const kinds = mishaps.map((mishap) => (mishap.kind === 'host' ? mishap.what : mishap.fault));
-  expect(new Set(kinds)).toEqual(new Set([...faultIds, ...Object.keys(hostFaults)]));
+  const kinds = mishaps.map((mishap) => {
+    if (mishap.kind === 'deploy') return 'deploy';
+    return mishap.kind === 'host' ? mishap.what : mishap.fault;
+  });
+  expect(new Set(kinds)).toEqual(new Set([...faultIds, ...Object.keys(hostFaults), 'deploy']));
+});
+
+test('all of it has exactly one deployment, in its turn and in the first half of the minute, whatever the seed', () => {
+  const moments = Array.from({ length: 500 }, (_, seed) => {
+    const mishaps = allOfIt(seed, 3);
+    expect(mishaps).toEqual(mishaps.toSorted((one, other) => one.at - other.at));
+    const deployments = mishaps.filter(({ kind }) => kind === 'deploy');
+    expect(deployments, `seed ${seed}`).toHaveLength(1);
+    return deployments[0]?.at ?? allOfItMs;
+  });
+  expect(Math.max(...moments)).toBeLessThanOrEqual(allOfItMs / 2);
+  expect(new Set(moments).size).toBeGreaterThan(400);
 });
