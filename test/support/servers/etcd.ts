@@ -1,6 +1,6 @@
+import { freePorts } from '../../../packages/local-azure/src/freePorts.ts';
 import { startTcpProxy, type TcpProxy } from '../tcpProxy.ts';
 import { findProgram } from './findProgram.ts';
-import { freePorts } from './freePort.ts';
 import { type ServerProcess, startServer } from './serverProcess.ts';
 
 export const etcdPrograms = { etcd: findProgram('etcd') };

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { freePorts } from '../../../packages/local-azure/src/freePorts.ts';
 import { startTcpProxy, type TcpProxy } from '../tcpProxy.ts';
 import { findProgram } from './findProgram.ts';
-import { freePorts } from './freePort.ts';
 import { type ServerProcess, startServer } from './serverProcess.ts';
 
 /** Where Debian has it. The jar names those that it needs, but for a codec of Netty (TLS) and what writes the log. */

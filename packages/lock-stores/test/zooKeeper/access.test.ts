@@ -4,10 +4,10 @@ import { afterAll, expect, test } from 'vitest';
 import { certificatePrograms, makeCertificates } from '../../../../test/support/certificates.ts';
 import { removeFolder } from '../../../../test/support/removeFolder.ts';
 import { describeWith } from '../../../../test/support/servers/findProgram.ts';
-import { freePorts } from '../../../../test/support/servers/freePort.ts';
 import { startZooKeeper, zooKeeperPrograms } from '../../../../test/support/servers/zooKeeper.ts';
 import { createLocks } from '../../../leases/src/index.ts';
 import { partMetric, type Telemetry } from '../../../leases/src/telemetry.ts';
+import { freePorts } from '../../../local-azure/src/freePorts.ts';
 import { zooKeeperLockStore } from '../../src/zooKeeper/zooKeeperLockStore.ts';
 
 const owner = { instance: 'a', job: 'access' };
