@@ -6,16 +6,18 @@
  *   holder, and how many of these were another client, not the same one once more;
  * - share: the same clients with nothing to do under the lock; the turns of the one that got least, of an equal share.
  *
- * `--stores redis,postgres,etcd`, `--rounds N`, `--cycles N`, `--seconds N` for each of handover and share.
+ * `--stores redis,postgres,etcd,zookeeper`, `--rounds N`, `--cycles N`, `--seconds N` for each of handover and share.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { etcdPrograms } from '../../test/support/servers/etcd.ts';
 import { postgresPrograms } from '../../test/support/servers/postgres.ts';
 import { redisPrograms } from '../../test/support/servers/redis.ts';
+import { zooKeeperPrograms } from '../../test/support/servers/zooKeeper.ts';
 import { etcdPeers } from './peersOnEtcd.ts';
 import { postgresPeers } from './peersOnPostgres.ts';
 import { redisPeers } from './peersOnRedis.ts';
+import { zooKeeperPeers } from './peersOnZooKeeper.ts';
 
 /** A client of a lock library with a connection of its own. */
 export interface PeerClient extends AsyncDisposable {
@@ -36,7 +38,7 @@ export interface Peers extends AsyncDisposable {
 
 const { values } = parseArgs({
   options: {
-    stores: { type: 'string', default: 'redis,postgres,etcd' },
+    stores: { type: 'string', default: 'redis,postgres,etcd,zookeeper' },
     rounds: { type: 'string', default: '15' },
     cycles: { type: 'string', default: '30' },
     seconds: { type: 'string', default: '5' },
@@ -60,6 +62,7 @@ const kinds: Record<
   redis: { programs: redisPrograms, start: redisPeers },
   postgres: { programs: postgresPrograms, start: postgresPeers },
   etcd: { programs: etcdPrograms, start: etcdPeers },
+  zookeeper: { programs: zooKeeperPrograms, start: zooKeeperPeers },
 };
 
 function quantile(numbers: readonly number[], part: number): number {

@@ -3,7 +3,6 @@ import {
   type ZooKeeperConnection,
 } from '../../packages/lock-stores/src/zooKeeper/zooKeeperConnection.ts';
 import {
-  check,
   closeSession,
   createNode,
   existsNode,
@@ -53,25 +52,20 @@ export const zooKeeper: BenchStoreKind = {
         },
         async cycle(key) {
           const { lock, tenure, lease } = nodesOf(key);
-          const read = async () => {
-            const [, found] = await Promise.all([
-              shared.send(sync(lock), never),
-              shared.send(getData(lock), never),
-              shared.send(existsNode(lease), never),
-            ]);
-            return found;
-          };
-          const found = await read();
-          await read();
+          const [, found] = await Promise.all([
+            shared.send(sync(lock), never),
+            shared.send(getData(lock), never),
+            shared.send(existsNode(lease), never),
+          ]);
           const session = await connect(leaseMs, false);
-          const take = [createNode(lease, 'bench', 'with the session'), setData(tenure, 'bench')];
-          const taken = await session.send(multi(take), never);
-          const version = taken.kind === 'done' ? taken.stats[0]?.version : undefined;
-          const stat = await session.send(existsNode(lock), never);
           const record = JSON.stringify({ fence: Number(found?.stat.version) + 1, leaseMs });
-          const write = [check(lease), check(tenure, version), setData(lock, record, stat?.version)];
-          const written = await session.send(multi(write), never);
-          if (written.kind === 'refused') throw new Error(`refused: ${written.code}`);
+          const take = [
+            createNode(lease, 'bench', 'with the session'),
+            setData(tenure, 'bench'),
+            setData(lock, record, found?.stat.version),
+          ];
+          const taken = await session.send(multi(take), never);
+          if (taken.kind === 'refused') throw new Error(`refused: ${taken.code}`);
           await Promise.all([session.send(existsNode(lease), never), session.send(closeSession, never)]);
           session.destroy();
         },

@@ -18,7 +18,7 @@ export const onlyInFull: string[] = [
   'packages/lock-stores/test/{etcd,mysql,postgres,postgresAdvisory,quorum,redis,zooKeeper}/{contract,hazards}.test.ts',
   'packages/lock-stores/test/{cosmos,serviceBus}/hazards.test.ts',
   'packages/lock-stores/test/quorum/election.test.ts',
-  'packages/lock-stores/test/{permanentErrors,etcd/endpoints,redis/cluster,zooKeeper/access,zooKeeper/lostAnswers,zooKeeper/servers}.test.ts',
+  'packages/lock-stores/test/{permanentErrors,etcd/endpoints,redis/cluster,zooKeeper/access,zooKeeper/line,zooKeeper/lostAnswers,zooKeeper/servers}.test.ts',
   'test/simulation/{outages,scale}/*.test.ts',
 ];
 

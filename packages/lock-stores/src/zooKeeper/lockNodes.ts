@@ -1,6 +1,6 @@
 /** Layout of a lock in ZooKeeper. */
 
-import type { LockView } from '@payonce/leases';
+import type { LinePlace, LockView } from '@payonce/leases';
 import { checkKey } from '@payonce/leases';
 import { recordFromText } from '../recordText.ts';
 import { check, type NodeStat, type ZooKeeperOperation } from './zooKeeperRequests.ts';
@@ -13,6 +13,12 @@ export interface LockNodes {
   tenure: string;
   /** Ends with the session of the holder. Its creator has the lock. */
   lease: string;
+}
+
+/** A node of one who waits, below the lock. It ends with the session of the waiter's process. */
+export interface WaiterNode {
+  path: string;
+  ticket: string;
 }
 
 /** A lock as it was read. */
@@ -29,6 +35,23 @@ export function nodesOf(root: string, key: string): LockNodes {
   checkKey(key);
   const lock = `${root}/${nameOf(key)}`;
   return { lock, tenure: `${lock}/tenure`, lease: `${lock}/lease` };
+}
+
+/** The path of a waiter's node, without the number that ZooKeeper gives it. */
+export const unnumbered = ({ lock }: LockNodes, ticket: string) => `${lock}/wait-${ticket}-`;
+
+/** Those who wait, in the order of asking, among the nodes below the lock. */
+export function lineOf({ lock }: LockNodes, names: readonly string[]): WaiterNode[] {
+  const waiters = names.flatMap((name) => {
+    const [, ticket, number] = /^wait-(.{36})-(-?\d+)$/.exec(name) ?? [];
+    return ticket === undefined ? [] : [{ path: `${lock}/${name}`, ticket, number: Number(number) }];
+  });
+  return waiters.toSorted((a, b) => a.number - b.number);
+}
+
+/** True if nobody waits before this one. */
+export function isFirst([first]: readonly WaiterNode[], { ticket }: LinePlace): boolean {
+  return first === undefined || first.ticket === ticket;
 }
 
 /** The part of the path that stands for a key. Works on code units, so that different texts stay different. */

@@ -1,6 +1,14 @@
 /** Requests about locks on a connection that needs no lease. */
 import type { LostReason, Refusal } from '@payonce/leases';
-import { brokenLeaseData, keyOfNode, type LockNodes, nodesOf, type SeenLock } from './lockNodes.ts';
+import {
+  brokenLeaseData,
+  keyOfNode,
+  lineOf,
+  type LockNodes,
+  nodesOf,
+  type SeenLock,
+  type WaiterNode,
+} from './lockNodes.ts';
 import type { ZooKeeperConnection } from './zooKeeperConnection.ts';
 import {
   createNodeUnlessThere,
@@ -24,6 +32,11 @@ export async function readLock(nodes: LockNodes, ...[connection, signal]: On): P
     connection.send(existsNode(nodes.lease), signal),
   ]);
   return found && { ...found, lease };
+}
+
+/** Those who wait for the lock, in the order of asking, as the server that is asked has them. */
+export async function readLine(nodes: LockNodes, ...[connection, signal]: On): Promise<WaiterNode[]> {
+  return lineOf(nodes, await connection.send(getChildren(nodes.lock), signal));
 }
 
 /** Creates the nodes that stay, unless they exist, and those above them. */

@@ -19,13 +19,16 @@ export interface ZooKeeperEnsemble extends AsyncDisposable {
   start: (timeoutMs: number, signal: AbortSignal) => Promise<ZooKeeperConnection>;
   /** Connects anew for the session of a connection. Its time begins anew, and the former connection ends. */
   resume: (former: ZooKeeperConnection, signal: AbortSignal) => Promise<ZooKeeperConnection | 'expired'>;
-  /** The connection for whatever needs no session of its own. */
+  /** The connection for whatever needs no session of its own. Once it ends, so does its session: the next one has another. */
   shared: (signal: AbortSignal) => Promise<ZooKeeperConnection>;
 }
 
 const defaultPort = 2181;
-/** Any length will do: pings keep this session alive. */
-const sharedTimeoutMs = 10_000;
+/**
+ * Pings keep this session alive. Waiters have their places in it, and those behind a process that has crashed wait as long. The server
+ * makes it two ticks if they are more.
+ */
+const sharedTimeoutMs = 3_000;
 
 /**
  * `connectString` is `host:port,host:port/chroot`, as other clients have it. A port may be left out: 2181.

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { LockStore, Refusal, StoreTraits } from '@payonce/leases';
-import { recordToText } from '../recordText.ts';
-import { aborted } from '../untilAborted.ts';
+import type { LockRequest, LockStore, Refusal, StoreTraits } from '@payonce/leases';
+import { checkOwner, nextFence } from '@payonce/leases';
+import { recordFromText, recordToText } from '../recordText.ts';
 import { leaseSessions } from './leaseSessions.ts';
-import { brokenLeaseData, isOurs, nodesOf, versionOfNode, viewOfNode } from './lockNodes.ts';
-import { createLock, listLocks, readLock, refusalOfLease } from './lockRequests.ts';
+import { lockLine } from './lockLine.ts';
+import { brokenLeaseData, isFirst, isOurs, nodesOf, versionOfNode, viewOfNode } from './lockNodes.ts';
+import { createLock, listLocks, readLine, readLock, refusalOfLease } from './lockRequests.ts';
 import { type ZooKeeperAccess, ZooKeeperRefused } from './zooKeeperConnection.ts';
 import { zooKeeperEnsemble } from './zooKeeperEnsemble.ts';
 import {
@@ -16,7 +17,6 @@ import {
   remove,
   setData,
   sync,
-  watchNode,
   zooKeeperCode,
 } from './zooKeeperRequests.ts';
 
@@ -49,7 +49,11 @@ export function zooKeeperTraits(tickMs: number): StoreTraits {
  *   session. After a change of leader its time starts anew, so it ends late, never early.
  * - Each renewal connects anew. A server that is not the leader tells it only twice a tick of requests on a connection, and
  *   forgets them if it dies: the session then ends early. It asks the leader about a session that connects.
- * - Waiters are woken when the lock is free; chance decides among them.
+ * - Waiters get a lock in the order in which their nodes were created; each watches the one before it, the first the lease. Whoever
+ *   does not wait gets it only if nobody does. The order decides who is next, never who holds the lock: an `acquire` of this
+ *   store, as a quorum makes them, passes all of them.
+ * - A place ends with the session of its process, 3 s after it crashed (or two ticks, if they are more) and up to a tick late. So it does
+ *   after a request without an answer or a lost connection: the waiter then goes to the end.
  * - The fence is in the data of the lock's node, written in one transaction that checks the lease and the version.
  * - The servers need a `tickTime` for the leases, and a `maxClientCnxns` (60 by default) above the locks that one machine
  *   holds at once, each with a connection. Without `digest` anyone who reaches the servers may do everything.
@@ -64,16 +68,68 @@ export function zooKeeperLockStore(
   const ensemble = zooKeeperEnsemble(connectString, access);
   const acl = access.digest === undefined ? 'open' : 'own';
   const sessions = leaseSessions(ensemble);
+  const line = lockLine(ensemble, acl);
   const root = ensemble.chroot + below;
 
-  /** Resolves once no session has the lease, as far as the server of the shared connection knows. Forgets it when `over` aborts. */
-  async function freed(lease: string, over: AbortSignal): Promise<void> {
-    // Not `over`: a request that is aborted ends the connection, which others use too.
-    const limit = AbortSignal.timeout(watchWithinMs);
-    const connection = await ensemble.shared(limit);
-    const change = Promise.withResolvers<void>();
-    over.addEventListener('abort', connection.onChange(lease, change.resolve), { once: true });
-    if ((await connection.send(watchNode(lease), limit)) !== undefined) await change.promise;
+  /**
+   * Takes the lock and counts the fence in one transaction. `whenFree`: although others may wait for it. `inTurn`: not before those.
+   * Resolves with the fence, 0 without a record.
+   */
+  async function grant(
+    key: string,
+    leaseId: string,
+    { leaseMs, record, place }: LockRequest,
+    order: 'whenFree' | 'inTurn',
+    signal: AbortSignal,
+  ): Promise<number | 'held' | 'absent'> {
+    const nodes = nodesOf(root, key);
+    const name = nameOf(key, leaseId);
+    let ours = await sessions.settle(name, signal);
+    const again = ours?.connection.session.timeoutMs === leaseMs;
+    if (ours !== undefined && again && !(await sessions.keep(ours, signal))) {
+      await sessions.end(name, signal);
+      ours = undefined;
+    }
+    const kept = again ? ours : undefined;
+    if (kept !== undefined && record === undefined) return 0;
+    const shared = await ensemble.shared(signal);
+    const [seen, waiting] = await Promise.all([
+      readLock(nodes, shared, signal),
+      place === undefined ? [] : readLine(nodes, shared, signal),
+    ]);
+    if (seen === undefined) return 'absent';
+    const owner = seen.lease?.ephemeralOwner;
+    const isHeld = owner !== undefined && owner !== ours?.connection.session.id;
+    const isFree = owner === undefined;
+    // A lock that has more below it than its tenure had a lease or a waiter when it was read.
+    const passes = place === undefined ? seen.stat.children > 1 : !isFirst(waiting, place);
+    if (isHeld || (isFree && passes && order === 'inTurn')) {
+      if (place !== undefined) await line.keep(nodes, place, waiting, signal);
+      return 'held';
+    }
+    const fence = record && nextFence(recordFromText(seen.data)?.fence, Date.now(), record.floor);
+    // A session keeps its length. The lock goes to one of another length without being free in between.
+    const tenure = isFree ? undefined : ours?.tenure;
+    const session = kept ?? (await sessions.start(name, nodes, leaseMs, signal));
+    const answer = await session.connection.send(
+      multi([
+        ...(tenure === undefined ? [] : [...isOurs(nodes, tenure), remove(nodes.lease)]),
+        createNode(nodes.lease, leaseId, 'with the session', acl),
+        setData(nodes.tenure, leaseId),
+        ...(record === undefined || fence === undefined
+          ? []
+          : [setData(nodes.lock, recordToText({ ...record, fence, leaseMs }), seen.stat.version)]),
+        ...waiting.filter(({ ticket }) => ticket === place?.ticket).map(({ path }) => remove(path)),
+      ]),
+      signal,
+    );
+    if (answer.kind === 'done') {
+      sessions.took(session, answer.stats[0]?.version);
+      if (place !== undefined) line.took(place.ticket);
+      return fence ?? 0;
+    }
+    await sessions.end(name, signal);
+    return answer.code === zooKeeperCode.noNode && isFree ? 'absent' : 'held';
   }
 
   /** Ends the session of a lease that is lost, and says why it is. */
@@ -101,44 +157,27 @@ export function zooKeeperLockStore(
     },
 
     async acquire(key, leaseId, leaseMs, signal) {
+      const taken = await grant(key, leaseId, { leaseMs }, 'whenFree', signal);
+      return typeof taken === 'number' ? 'acquired' : taken;
+    },
+
+    async take(key, leaseId, request, signal) {
       const nodes = nodesOf(root, key);
-      const name = nameOf(key, leaseId);
-      let ours = await sessions.settle(name, signal);
-      if (ours?.connection.session.timeoutMs === leaseMs) {
-        if (await sessions.keep(ours, signal)) return 'acquired';
-        await sessions.end(name, signal);
-        ours = undefined;
-      }
-      const seen = await readLock(nodes, await ensemble.shared(signal), signal);
-      if (seen === undefined) return 'absent';
-      const owner = seen.lease?.ephemeralOwner;
-      if (owner !== undefined && owner !== ours?.connection.session.id) return 'held';
-      // A session keeps its length. The lock goes to one of another length without being free in between.
-      const tenure = owner === undefined ? undefined : ours?.tenure;
-      const handOver = tenure === undefined ? [] : [...isOurs(nodes, tenure), remove(nodes.lease)];
-      const session = await sessions.start(name, nodes, leaseMs, signal);
-      const take = [
-        createNode(nodes.lease, leaseId, 'with the session', acl),
-        setData(nodes.tenure, leaseId),
-      ];
-      const answer = await session.connection.send(multi([...handOver, ...take]), signal);
-      if (answer.kind === 'done') {
-        sessions.took(session, answer.stats[0]?.version);
-        return 'acquired';
-      }
-      await sessions.end(name, signal);
-      return answer.code === zooKeeperCode.noNode && owner === undefined ? 'absent' : 'held';
+      if (request.record !== undefined) checkOwner(request.record.owner);
+      const taken = await grant(key, leaseId, request, 'inTurn', signal);
+      if (taken !== 'absent') return taken;
+      await createLock(root, nodes, acl, await ensemble.shared(signal), signal);
+      const again = await grant(key, leaseId, request, 'inTurn', signal);
+      return again === 'absent' ? 'held' : again;
     },
 
     async wait(key) {
-      const { lease } = nodesOf(root, key);
+      const nodes = nodesOf(root, key);
+      const ticket = randomUUID();
       return {
-        ticket: randomUUID(),
-        async called(signal) {
-          const over = aborted(signal);
-          await Promise.race([over, freed(lease, signal).catch(() => over)]);
-        },
-        async [Symbol.asyncDispose]() {},
+        ticket,
+        called: (signal) => line.turn(nodes, ticket, signal),
+        [Symbol.asyncDispose]: () => line.leave(ticket),
       };
     },
 
@@ -222,9 +261,6 @@ export function zooKeeperLockStore(
     },
   };
 }
-
-/** Time limit of the request that begins to watch (ms). */
-const watchWithinMs = 5_000;
 
 /** The name of a lease among those of this process. */
 const nameOf = (key: string, leaseId: string) => `${leaseId} ${key}`;

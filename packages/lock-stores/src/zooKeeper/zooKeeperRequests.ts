@@ -12,6 +12,8 @@ export interface NodeStat {
   version: number;
   /** The session that it ends with; 0 for a node that stays. */
   ephemeralOwner: bigint;
+  /** Number of the nodes below it. */
+  children: number;
 }
 
 export interface ZooKeeperRequest<T> {
@@ -53,7 +55,7 @@ const acls: Readonly<Record<ZooKeeperAcl, Buffer[]>> = {
   open: [int(1), int(31), text('world'), text('anyone')],
   own: [int(1), int(31), text('auth'), text('')],
 };
-const ephemeral = 1;
+const lifeFlags = { 'for ever': 0, 'with the session': 1, 'with the session, numbered': 3 } as const;
 const [watch, noWatch] = [bool(true), bool(false)];
 
 /** One part of a `multi`. A version of -1 is any. */
@@ -65,11 +67,11 @@ export interface ZooKeeperOperation {
 export const createNode = (
   path: string,
   data: string,
-  lives: 'for ever' | 'with the session',
+  lives: keyof typeof lifeFlags,
   acl: ZooKeeperAcl = 'open',
 ) => {
-  const flags = lives === 'with the session' ? ephemeral : 0;
-  return { type: type.create, body: Buffer.concat([text(path), text(data), ...acls[acl], int(flags)]) };
+  const body = Buffer.concat([text(path), text(data), ...acls[acl], int(lifeFlags[lives])]);
+  return { type: type.create, body };
 };
 
 export const remove = (path: string): ZooKeeperOperation => {
@@ -95,6 +97,16 @@ export const createNodeUnlessThere = (
     [zooKeeperCode.nodeExists, 'exists'],
     [zooKeeperCode.noNode, 'no parent'],
   ],
+});
+
+/**
+ * Creates a node that ends with the session, and whose name is `path` and a number above those of all nodes that were created
+ * there before. Answers with that name; undefined if there is no parent.
+ */
+export const createNumbered = (path: string, acl: ZooKeeperAcl): ZooKeeperRequest<string | undefined> => ({
+  ...createNode(path, '', 'with the session, numbered', acl),
+  answer: (reader) => reader.text(),
+  codes: [[zooKeeperCode.noNode, undefined]],
 });
 
 /** Ends the session, and the nodes that live no longer. */
@@ -184,7 +196,7 @@ function readStat(reader: JuteReader): NodeStat {
   reader.int(); // aversion
   const ephemeralOwner = reader.long();
   reader.int(); // dataLength
-  reader.int(); // numChildren
+  const children = reader.int();
   reader.long(); // pzxid
-  return { mzxid, version, ephemeralOwner };
+  return { mzxid, version, ephemeralOwner, children };
 }

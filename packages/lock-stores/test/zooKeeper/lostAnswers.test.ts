@@ -57,6 +57,19 @@ describeWith(zooKeeperPrograms, 'an acquire on ZooKeeper whose answer was lost',
     expect(await store.renew(key, leaseId, leaseMs, within(5_000))).toBe('renewed');
   });
 
+  test('counts its fence when it is repeated as a take', async () => {
+    const { store, key, leaseId, loseAnswer } = await world();
+    await loseAnswer(leaseMs);
+    const record = { owner: { instance: 'a', job: 'lost' }, since: 0, floor: 0 };
+    const take = (of: typeof store, id: string) => of.take?.(key, id, { leaseMs, record }, within(5_000));
+    expect(await take(direct, randomUUID())).toBe('held');
+    const fence = Number(await take(store, leaseId));
+    expect(await direct.look(key, within(5_000))).toMatchObject({ held: true, record: { fence } });
+    expect(Number(await take(store, leaseId))).toBeGreaterThan(fence);
+    expect(await store.renew(key, leaseId, leaseMs, within(5_000))).toBe('renewed');
+    expect(await store.release(key, leaseId, within(5_000))).toBe('released');
+  });
+
   test('is undone by a release', async () => {
     const { store, key, leaseId, loseAnswer } = await world();
     await loseAnswer(leaseMs);
