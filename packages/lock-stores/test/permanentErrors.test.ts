@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { CosmosClient } from '@azure/cosmos';
 import { ServiceBusClient } from '@azure/service-bus';
 import { BlobServiceClient } from '@azure/storage-blob';
@@ -108,26 +109,34 @@ describe('the services of Azure', async () => {
   );
 });
 
-test('a server that is not there is no such error: whoever waits goes on', async () => {
+test('a server that is not there is no such error: whoever waits goes on, as often as the backoff says', async () => {
   const port = await freePort();
-  const stores = [
-    redisLockStore(`redis://127.0.0.1:${port}`),
-    postgresLockStore(`postgres://test@127.0.0.1:${port}/postgres`),
-    postgresAdvisoryLockStore(`postgres://test@127.0.0.1:${port}/postgres`),
-    mysqlLockStore(`mysql://root@127.0.0.1:${port}/test`),
-    etcdLockStore(`http://127.0.0.1:${port}`),
-    zooKeeperLockStore(`127.0.0.1:${port}`),
-  ];
+  const stores = {
+    redis: redisLockStore(`redis://127.0.0.1:${port}`),
+    postgres: postgresLockStore(`postgres://test@127.0.0.1:${port}/postgres`),
+    advisory: postgresAdvisoryLockStore(`postgres://test@127.0.0.1:${port}/postgres`),
+    mysql: mysqlLockStore(`mysql://root@127.0.0.1:${port}/test`),
+    etcd: etcdLockStore(`http://127.0.0.1:${port}`),
+    zooKeeper: zooKeeperLockStore(`127.0.0.1:${port}`),
+  };
   await Promise.all(
-    stores.map(async (store) => {
+    Object.entries(stores).map(async ([name, store]) => {
       await using opened = store;
       const told = Promise.withResolvers<unknown>();
       const ending = new AbortController();
-      const locks = createLocks(opened, { onError: told.resolve });
+      let tries = 0;
+      const onError = (error: unknown) => {
+        tries++;
+        told.resolve(error);
+      };
+      const locks = createLocks(opened, { onError, backoff: { firstMs: 200, mostMs: 200 } });
       const waiting = locks.acquire('a key', owner, { waitMs: 3_600_000, signal: ending.signal });
       expect(await told.promise).toMatchObject({ name: 'LockStoreFailed', permanent: false });
+      await delay(1_000);
       ending.abort(new Error('enough'));
       await expect(waiting).rejects.toThrow('enough');
+      // A pause is at least half of the backoff, and the first one may be left out.
+      expect(tries, name).toBeLessThanOrEqual(12);
     }),
   );
 });

@@ -223,7 +223,8 @@ export function etcdLockStore(
         ticket,
         async called(signal) {
           const until = spots.get(ticket)?.until;
-          if (until === undefined) return;
+          // The take got no answer: the next one gives it a place.
+          if (until === undefined) return aborted(signal);
           const watch = (member: EtcdMember) =>
             member.deleted(until.key, until.revision).catch(() => aborted(signal));
           await etcd.onOneMember(signal, watch);
