@@ -67,7 +67,10 @@ test('a blob whose function keeps throwing is in the poison queue after poisonBl
   );
   await poison.deleteIfExists();
   await using host = await start(name, 'a');
-  await expect.poll(() => poison.exists(), { timeout: 20_000 }).toBe(true);
+  // The host creates the queue, then sends the message.
+  const waiting = async () =>
+    (await poison.exists()) ? (await poison.peekMessages()).peekedMessageItems.length : 0;
+  await expect.poll(waiting, { timeout: 20_000 }).toBe(1);
   const { receivedMessageItems } = await poison.receiveMessages();
   const [message] = receivedMessageItems.map(({ messageText }) =>
     JSON.parse(Buffer.from(messageText, 'base64').toString()),
