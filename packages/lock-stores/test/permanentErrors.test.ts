@@ -109,7 +109,7 @@ describe('the services of Azure', async () => {
   );
 });
 
-test('a server that is not there is no such error: whoever waits goes on, as often as the backoff says', async () => {
+test('a server that is out of reach is no such error: a waiter goes on, as often as its backoff allows', async () => {
   const port = await freePort();
   const stores = {
     redis: redisLockStore(`redis://127.0.0.1:${port}`),
