@@ -10,7 +10,7 @@ import { heldLease, parkMessages, seed, untilStatus } from './support/seed.ts';
 import { type WatchedPage, watchedPage } from './support/watchedPage.ts';
 
 /** Each action once, in a browser, against the app and the local cloud. */
-describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 }, () => {
+describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 180_000 }, () => {
   const stack = new AsyncDisposableStack();
   let dashboard: DashboardStack;
   let browser: Browser;
@@ -35,7 +35,14 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   const press = (name: string | RegExp) => page.getByRole('button', { name }).first().click();
   const dialog = () => page.getByRole('dialog');
   const confirm = (name: string | RegExp) => dialog().getByRole('button', { name }).click();
-  const said = (text: string | RegExp) => page.getByRole('status').getByText(text).waitFor();
+  const said = async (text: string | RegExp) => {
+    try {
+      await page.getByRole('status').getByText(text).waitFor();
+    } catch (error) {
+      const shown = (await dialog().count()) > 0 ? dialog() : page.locator('body');
+      throw new Error(`the page does not say ${text}, but:\n${await shown.textContent()}`, { cause: error });
+    }
+  };
 
   async function invoice(id: string): Promise<Record<string, unknown>> {
     return (await (await dashboard.ops(`invoices/${id}`)).json()) as Record<string, unknown>;

@@ -6,7 +6,7 @@ import { seed } from './support/seed.ts';
 import { type WatchedPage, watchedPage } from './support/watchedPage.ts';
 
 /** Lists are narrowed and sorted, and everything is found from one box; keys are typed one by one. */
-describe.skipIf(!hasBrowser())('the dashboard, searched', { timeout: 60_000 }, () => {
+describe.skipIf(!hasBrowser())('the dashboard, searched', { timeout: 180_000 }, () => {
   const stack = new AsyncDisposableStack();
   let dashboard: DashboardStack;
   let browser: Browser;

@@ -8,7 +8,7 @@ import { type WatchedPage, watchedPage } from './support/watchedPage.ts';
 const header = 'id,customerId,amount,currency,dueAt';
 
 /** An import is a thing of its own: it has a record, a page and refused rows, whatever becomes of the tab that sends it. */
-describe.skipIf(!hasBrowser())('an import in the dashboard', { timeout: 60_000 }, () => {
+describe.skipIf(!hasBrowser())('an import in the dashboard', { timeout: 180_000 }, () => {
   const stack = new AsyncDisposableStack();
   let dashboard: DashboardStack;
   let browser: Browser;

@@ -11,7 +11,7 @@ import { seed } from './support/seed.ts';
 import { type WatchedPage, watchedPage } from './support/watchedPage.ts';
 
 /** Records are found again: bulk changes with what they refused, a run's invoices, and who did what to which. */
-describe.skipIf(!hasBrowser())('what was done, in the dashboard', { timeout: 90_000 }, () => {
+describe.skipIf(!hasBrowser())('what was done, in the dashboard', { timeout: 180_000 }, () => {
   const stack = new AsyncDisposableStack();
   let dashboard: DashboardStack;
   let browser: Browser;

@@ -7,7 +7,7 @@ import { seed, untilStatus } from './support/seed.ts';
 import { type WatchedPage, watchedPage } from './support/watchedPage.ts';
 
 /** The dashboard under the hands of a person: keys one by one, two tabs, answers that are lost. */
-describe.skipIf(!hasBrowser())('the dashboard, typed into', { timeout: 90_000 }, () => {
+describe.skipIf(!hasBrowser())('the dashboard, typed into', { timeout: 180_000 }, () => {
   const stack = new AsyncDisposableStack();
   let dashboard: DashboardStack;
   let browser: Browser;

@@ -55,6 +55,8 @@ export async function watchedPage(
     acceptDownloads: true,
   });
   if (!signedOut) await context.addInitScript((given) => sessionStorage.setItem('payonce-key', given), key);
+  // The default of 30 s is too short beside other tests: a bulk run of 2 s took 37 s on a machine with six times as much to do.
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
