@@ -138,6 +138,12 @@ export type Call = Described & {
 
 const noQuery = z.object({});
 
+/** Values of a body that an erasure has to reach. */
+interface ToErase {
+  customerId?: unknown;
+  text?: unknown;
+}
+
 /** Declares a call. What its handler is given and has to answer follows from the schemas. */
 export function call<
   Json extends z.ZodType,
@@ -168,8 +174,8 @@ export function call<
       }
       const values = body?.value;
       const about = targets?.(values as z.output<Body>) ?? [id || route];
-      // Nobody can erase a customer from the journal.
-      const { customerId: _customer, ...asks } = { ...(values as { customerId?: unknown } | undefined) };
+      // Nobody can erase a customer, or the text of a note, from the journal.
+      const { customerId: _customer, text: _note, ...asks } = { ...(values as ToErase | undefined) };
       const changes = { ...asking, ...asks, idempotencyKey: key.value };
       const intent =
         audit === undefined

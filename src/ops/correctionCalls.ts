@@ -120,7 +120,8 @@ export const correctionCalls = {
         return { kind: 'change', change: {}, entry: { what: noteEntry, by, text } };
       });
       if (noted.kind !== 'updated') return notFound(`invoice "${id}"`);
-      await record(id, { text });
+      // The text stays with the invoice, where an erasure of the customer reaches it.
+      await record(id, {});
       return { jsonBody: invoiceDetail(noted.invoice, parts.instance.clock) };
     },
   }),
