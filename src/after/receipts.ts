@@ -36,6 +36,15 @@ export const receiptFollowUp: FollowUp = {
   },
 };
 
+const receiptInput = z.object({
+  customerId: z.string(),
+  amountMinor: z.int().positive(),
+  currency: z.string(),
+  paymentId: z.string(),
+  paidAt: z.string(),
+  description: z.string().exactOptional(),
+});
+
 /**
  * The stage that writes the receipt of a paid invoice. Idempotent by name: one receipt per payment, the same however often
  * and by however many processes it is written. So it needs no lease.
@@ -45,14 +54,7 @@ export function receiptStage(receipts: ReceiptStore): Stage {
   return defineStage({
     name: stageName,
     lease: false,
-    input: z.object({
-      customerId: z.string(),
-      amountMinor: z.int().positive(),
-      currency: z.string(),
-      paymentId: z.string(),
-      paidAt: z.string(),
-      description: z.string().exactOptional(),
-    }),
+    input: receiptInput,
     async handle(input, { resourceId, signal }) {
       const { name, json } = receiptOf({ invoiceId: resourceId, ...input });
       await limit(() => receipts.write(name, json, signal)).catch((error: unknown) => {
@@ -64,18 +66,8 @@ export function receiptStage(receipts: ReceiptStore): Stage {
   });
 }
 
-interface Receipt {
-  invoiceId: string;
-  customerId: string;
-  amountMinor: number;
-  currency: string;
-  paymentId: string;
-  paidAt: string;
-  description?: string;
-}
-
 /** The receipt of an invoice, as a text under its name. Pure. */
-function receiptOf(receipt: Receipt) {
+function receiptOf(receipt: z.infer<typeof receiptInput> & { invoiceId: string }) {
   return { name: receiptName(receipt.invoiceId, receipt.paymentId), json: JSON.stringify(receipt, null, 2) };
 }
 

@@ -70,11 +70,8 @@ export const invoiceJsonSchema = z
   .strictObject({
     ...importedFields,
     amountMinor: z
-      .number({ error: expecting(aWholeAmount) })
-      .refine((amount) => Number.isSafeInteger(amount) && amount > 0, {
-        abort: true,
-        error: expecting(aWholeAmount),
-      }),
+      .int({ abort: true, error: expecting(aWholeAmount) })
+      .positive({ abort: true, error: expecting(aWholeAmount) }),
   })
   .superRefine(({ amountMinor, currency }, context) => {
     const error = limitError(amountMinor, currency);

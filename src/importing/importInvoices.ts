@@ -108,39 +108,35 @@ export function importLog(record: ImportRecord, clock: Clock) {
       counts.rejected++;
       unwritten.push(rejection);
       shown.push(rejection);
-      if (shown.length >= 2 * mostShown) shown = lowest(shown);
+      if (shown.length >= 2 * mostShown) shown = lowest();
     },
     /** The first rejections by row. */
-    shown: () => lowest(shown),
+    shown: lowest,
     /** Writes what has come together, if it is time. */
     async keepUp(): Promise<void> {
-      const isDue = clock.monotonic() - writtenAt >= progressMs && sum(counts) > 0;
+      const { created, duplicates, rejected } = counts;
+      const isDue = clock.monotonic() - writtenAt >= progressMs && created + duplicates + rejected > 0;
       if (isDue || unwritten.length >= mostUnwritten) await write('running');
     },
-    /** Writes the rest. Undefined if all of it is recorded, otherwise why it is not. */
-    async end(status: 'completed' | 'stopped'): Promise<unknown> {
-      await write(status);
-      return failure;
-    },
+    /** Writes the rest at the end. */
+    end: write,
   };
 
-  async function write(status: ImportProgress['status']): Promise<void> {
+  function lowest(): Rejection[] {
+    return shown.toSorted((one, other) => one.index - other.index).slice(0, mostShown);
+  }
+
+  /** Undefined if all so far is recorded, otherwise why it is not. */
+  async function write(status: ImportProgress['status']): Promise<unknown> {
     const rejections = unwritten;
     unwritten = [];
     writtenAt = clock.monotonic();
-    if (failure !== undefined) return;
+    if (failure !== undefined) return failure;
     try {
       await record.write({ status, ...counts }, rejections);
     } catch (error) {
       failure = error;
     }
+    return failure;
   }
-}
-
-function sum({ created, duplicates, rejected }: Counts): number {
-  return created + duplicates + rejected;
-}
-
-function lowest(rejections: readonly Rejection[]): Rejection[] {
-  return rejections.toSorted((one, other) => one.index - other.index).slice(0, mostShown);
 }

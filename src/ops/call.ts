@@ -4,23 +4,13 @@
  */
 
 import type { Orchestrations } from '@payonce/jobs/runs/durable';
-import { errorText } from '@payonce/leases/error-text';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Turns } from '../platform/eventLoopTurns.ts';
 import type { Role } from './answers/overviewAnswers.ts';
-import { type Intent, intend } from './audit.ts';
+import type { Intent } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { OpsParts } from './opsParts.ts';
-import { badContinuation } from './refusals.ts';
-import {
-  type OpsRequest,
-  type OpsResponse,
-  readBody,
-  readIdempotencyKey,
-  readQuery,
-  sealed,
-  unsealed,
-} from './requests.ts';
+import type { OpsRequest, OpsResponse } from './requests.ts';
 
 /** Parts that a handler works with. */
 export interface CallParts extends OpsParts {
@@ -125,92 +115,25 @@ export type Call = Described & {
   audit?: string;
   query?: z.ZodObject;
   body?: z.ZodType;
-  idempotencyKey?: Needed | undefined;
-  durable?: true | undefined;
+  idempotencyKey?: Needed;
+  durable?: true;
   answer: Answer;
-  /** Reads a request of somebody who may make it, and answers. */
-  respond(
-    request: OpsRequest,
-    who: { caller: Caller; orchestrations: Orchestrations | undefined },
+  targets?(body: unknown): readonly string[];
+  handle(
+    asked: Asked<object, unknown, string | undefined, Orchestrations | undefined>,
     parts: CallParts,
   ): Promise<OpsResponse>;
 };
 
-const noQuery = z.object({});
-
-/** Values of a body that an erasure has to reach. */
-interface ToErase {
-  customerId?: unknown;
-  text?: unknown;
-}
-
 /** Declares a call. What its handler is given and has to answer follows from the schemas. */
 export function call<
   Json extends z.ZodType,
-  Query extends z.ZodObject = typeof noQuery,
+  Query extends z.ZodObject = z.ZodObject<Record<never, never>>,
   Body extends z.ZodType = z.ZodUndefined,
   Key extends Needed | undefined = undefined,
   Durable extends true | undefined = undefined,
 >(declared: Declared<Query, Body, Json, Key, Durable>): Call {
-  const { handle, targets, ...described } = declared;
-  const { method, route, audit, mayBeEmpty = false } = declared;
-  return {
-    ...described,
-    role: method === 'GET' ? 'ops.read' : 'ops.write',
-    async respond(request, { caller, orchestrations }, parts) {
-      const query = readQuery(request, declared.query ?? noQuery);
-      if (!query.ok) return query.response;
-      const key = readIdempotencyKey(request, declared.idempotencyKey);
-      if (!key.ok) return key.response;
-      const body = declared.body && (await readBody(request, declared.body, { mayBeEmpty }));
-      if (body?.ok === false) return body.response;
-      const id = request.params.id ?? '';
-      const list = `${route} ${id}`;
-      const asking: { continuation?: string } = { ...query.value };
-      if (asking.continuation !== undefined) {
-        const continuation = unsealed(list, asking.continuation);
-        if (continuation === undefined) return badContinuation();
-        asking.continuation = continuation;
-      }
-      const values = body?.value;
-      const about = targets?.(values as z.output<Body>) ?? [id || route];
-      // Nobody can erase a customer, or the text of a note, from the journal.
-      const { customerId: _customer, text: _note, ...asks } = { ...(values as ToErase | undefined) };
-      const changes = { ...asking, ...asks, idempotencyKey: key.value };
-      const intent =
-        audit === undefined
-          ? undefined
-          : await intend(parts, caller, { action: audit, targets: about, changes });
-      // The parts are those that the declaration names; TypeScript cannot follow that through the absent ones.
-      const asked = {
-        request,
-        caller,
-        id,
-        query: asking,
-        body: values,
-        idempotencyKey: key.value,
-        orchestrations,
-        record: intent?.record,
-      } as Parameters<typeof handle>[0];
-      const { status } = declared.answer;
-      try {
-        const response = await handle(asked, parts);
-        const answer =
-          status === undefined || response.jsonBody === undefined ? response : { status, ...response };
-        await intent?.answered(answer.status ?? 200);
-        return withSealedPlace(list, answer);
-      } catch (error) {
-        await intent?.record(about.join(' '), { outcome: 'unknown', error: errorText(error).slice(0, 300) });
-        await intent?.answered('unknown');
-        throw error;
-      }
-    },
-  };
-}
-
-function withSealedPlace(list: string, answer: OpsResponse): OpsResponse {
-  const place = z.object({ continuation: z.string() }).safeParse(answer.jsonBody).data;
-  if (place === undefined) return answer;
-  const continuation = sealed(list, place.continuation);
-  return { ...answer, jsonBody: { ...(answer.jsonBody as object), continuation } };
+  const role = declared.method === 'GET' ? 'ops.read' : 'ops.write';
+  // A handler is given what its declaration names, and no caller of this type knows that.
+  return { ...declared, role } as Call;
 }

@@ -4,6 +4,7 @@ import { correctionCalls } from './correctionCalls.ts';
 import { customerCalls } from './customerCalls.ts';
 import { deadLetterCalls } from './deadLetterCalls.ts';
 import { importCalls } from './importCalls.ts';
+import { importRecordCalls } from './importRecordCalls.ts';
 import { invoiceCalls } from './invoiceCalls.ts';
 import { lockCalls } from './lockCalls.ts';
 import { outboxCalls } from './outboxCalls.ts';
@@ -14,6 +15,7 @@ import { runCalls } from './runCalls.ts';
 /** Every call under `ops/`, by the name of its function. */
 export const calls = {
   ...importCalls,
+  ...importRecordCalls,
   ...invoiceCalls,
   ...correctionCalls,
   ...customerCalls,

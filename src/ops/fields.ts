@@ -1,4 +1,4 @@
-import { utcTime } from '@payonce/leases/clock';
+import { type Clock, utcTime } from '@payonce/leases/clock';
 import { z } from 'zod';
 import { expecting, shown } from '../importing/fieldErrors.ts';
 import { hasVisible, isPlainText } from '../importing/visibleText.ts';
@@ -70,6 +70,11 @@ export function listQuery<const T extends readonly [string, ...string[]]>(status
 export const dayField = z.iso
   .date({ error: ({ input }) => `expected a day as YYYY-MM-DD, got ${shown(input)}` })
   .exactOptional();
+
+/** `YYYY-MM-DD`, UTC. */
+export function today(clock: Clock): string {
+  return new Date(clock.now()).toISOString().slice(0, 10);
+}
 
 /** The query of a list by day. */
 export const dayQuery = z.object({ day: dayField, ...continuationQuery.shape });

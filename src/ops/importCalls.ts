@@ -2,9 +2,9 @@ import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
 import { invoiceJsonSchema } from '../importing/checkInvoice.ts';
 import { columns, csvRows } from '../importing/csvRows.ts';
-import { type FilePart, inFile, numbered, originalRows } from '../importing/filePart.ts';
+import { type FilePart, inFile, numbered, originalRows, partQuery } from '../importing/filePart.ts';
 import { importInvoices, importLog } from '../importing/importInvoices.ts';
-import type { ImportRecord, ImportView } from '../importing/importRecords.ts';
+import type { ImportRecord } from '../importing/importRecords.ts';
 import { jsonRows } from '../importing/jsonRows.ts';
 import {
   importLimits,
@@ -14,25 +14,14 @@ import {
   readRows,
   tooLarge,
 } from '../importing/readRows.ts';
-import { isPlainText } from '../importing/visibleText.ts';
 import { ShardsChanged } from '../invoice/shard.ts';
 import { type Problem, problem, problemResponse } from '../platform/problem.ts';
 import { wholeBody } from '../platform/wholeBody.ts';
-import {
-  fileBegunAnswer,
-  type ImportAnswer,
-  type ImportViewAnswer,
-  importAnswer,
-  importsAnswer,
-  importViewAnswer,
-  rejectedAnswer,
-} from './answers/importAnswers.ts';
+import { type ImportAnswer, importAnswer } from './answers/importAnswers.ts';
 import { type AuditRecorder, type CallParts, call } from './call.ts';
-import { continuationQuery, dayQuery, oneOf } from './fields.ts';
 import { conflict, notFound } from './refusals.ts';
-import { type OpsResponse, pageAnswer, today } from './requests.ts';
+import type { OpsResponse } from './requests.ts';
 
-const pageSize = 100;
 /** Characters of a store's error that the audit trail keeps. */
 const longestFailure = 300;
 
@@ -40,40 +29,6 @@ const readers: ReadonlyMap<string, RowReader> = new Map([
   ['application/json', jsonRows],
   ['text/csv', csvRows],
 ]);
-
-/** `2-501,503`: numbers of rows. */
-const rangesField = z
-  .string()
-  .max(6_000)
-  .regex(/^\d{1,7}(-\d{1,7})?(,\d{1,7}(-\d{1,7})?)*$/, { error: 'expected numbers of rows, like 2-501,503' })
-  .transform((text) =>
-    text.split(',').flatMap((range) => {
-      const [from = 0, to = from] = range.split('-').map(Number);
-      return Array.from({ length: Math.min(Math.max(0, to - from + 1), mostPartRows) }, (_, n) => from + n);
-    }),
-  )
-  .describe('Numbers of the rows of this part in its file, like 2-501,503');
-
-/** Rows of a part of a file. */
-const mostPartRows = 1_000;
-
-const partQuery = z.object({
-  import: z.string().exactOptional().describe('The import of the file that this is a part of'),
-  part: z.coerce.number().int().min(0).exactOptional().describe('Its number, from 0'),
-  rows: rangesField.exactOptional(),
-});
-
-const fileBody = z.strictObject({
-  fileName: z
-    .string()
-    .trim()
-    .min(1)
-    .max(255)
-    .refine(isPlainText, { error: 'expected text without control characters' }),
-  rows: z.int().min(1).max(10_000_000),
-  columns: z.array(z.string().max(100)).max(20).default([]).describe('Of a CSV, in their order'),
-  separator: oneOf([',', ';']).default(','),
-});
 
 export const importCalls = {
   importInvoices: call({
@@ -116,58 +71,6 @@ export const importCalls = {
         { reader, by, record, kept: kept === 'repeated' ? again : kept, file: { numbers: rows, original } },
         parts,
       );
-    },
-  }),
-  beginImport: call({
-    method: 'POST',
-    audit: 'begin import',
-    route: 'ops/imports',
-    tag: 'Invoices',
-    summary: 'Begins the import of a file whose parts follow: they have one record',
-    body: fileBody,
-    answer: { json: fileBegunAnswer },
-    async handle({ body, caller, record }, { imports }) {
-      const importId = await imports.beginFile(caller.actor, body);
-      await record(importId, { fileName: body.fileName, rows: body.rows });
-      return { jsonBody: { importId } };
-    },
-  }),
-  listImports: call({
-    method: 'GET',
-    route: 'ops/imports',
-    tag: 'Invoices',
-    summary: 'The imports of a day (UTC, today if absent), newest first, and how far each is',
-    query: dayQuery,
-    answer: { json: importsAnswer },
-    async handle({ query }, { imports, instance }) {
-      const page = await imports.list({ day: today(instance.clock), pageSize, ...query });
-      return { jsonBody: pageAnswer('imports', page, importView) };
-    },
-  }),
-  getImport: call({
-    method: 'GET',
-    route: 'ops/imports/{id}',
-    tag: 'Invoices',
-    summary: 'How far an import is',
-    answer: { json: importViewAnswer },
-    problems: [404],
-    async handle({ id }, { imports }) {
-      const found = await imports.find(id);
-      return found === undefined ? notFound(`import "${id}"`) : { jsonBody: importView(found) };
-    },
-  }),
-  listRejected: call({
-    method: 'GET',
-    route: 'ops/imports/{id}/rejected',
-    tag: 'Invoices',
-    summary: 'A page of the rows that an import refused, in the order in which they were found',
-    query: continuationQuery,
-    answer: { json: rejectedAnswer },
-    problems: [404],
-    async handle({ id, query }, { imports }) {
-      const page = await imports.rejected(id, { pageSize, ...query });
-      if (page === undefined) return notFound(`import "${id}"`);
-      return { jsonBody: pageAnswer('rejected', page, (rejection) => rejection) };
     },
   }),
 };
@@ -215,12 +118,6 @@ async function store(
   if (stop === undefined) return { jsonBody: result };
   const detail = `${stop.detail} The rows before that have been read: created, duplicates and rejectedCount count them.`;
   return problemResponse({ ...stop, detail, ...result });
-}
-
-function importView({ file, sums, ...view }: ImportView): ImportViewAnswer {
-  const { fileName = null, rows = null, columns: of = [], separator = ',' } = file ?? {};
-  const amounts = Object.entries(sums).map(([currency, amountMinor]) => ({ currency, amountMinor }));
-  return { ...view, fileName, rows, columns: [...of], separator, sums: amounts };
 }
 
 function otherType(given: string | null): Problem {

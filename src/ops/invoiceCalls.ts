@@ -18,8 +18,9 @@ import {
 import { call } from './call.ts';
 import { continuationQuery, invoiceFilter, oneOf, reasonBody, reasonSchema } from './fields.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
+import { pageAnswer } from './listPages.ts';
 import { badQuery, badRequest, conflict, keyTaken, notFound } from './refusals.ts';
-import { type OpsResponse, pageAnswer } from './requests.ts';
+import type { OpsResponse } from './requests.ts';
 
 const pageSize = 100;
 /** Invoices that a count reads: some 500 request units. */

@@ -5,11 +5,11 @@ import { csvLine, csvType } from '../platform/csv.ts';
 import { overviewAnswer } from './answers/overviewAnswers.ts';
 import { auditAnswer, recountAnswer, reportAnswer, summaryAnswer } from './answers/reportAnswers.ts';
 import { call } from './call.ts';
-import { currencyField, dayField, dayQuery, partOf, reasonBody } from './fields.ts';
+import { currencyField, dayField, dayQuery, partOf, reasonBody, today } from './fields.ts';
+import { pageAnswer } from './listPages.ts';
 import { overviewOf } from './overview.ts';
 import { badQuery, badRequest } from './refusals.ts';
 import { addUp, reportColumns, reportRow } from './report.ts';
-import { pageAnswer, today } from './requests.ts';
 import { summarize } from './summary.ts';
 
 const auditPageSize = 100;

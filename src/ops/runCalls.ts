@@ -10,9 +10,10 @@ import { refusedBy, refusedIn } from './bulk/refused.ts';
 import { call } from './call.ts';
 import { named } from './caller.ts';
 import { continuationQuery, listQuery, oneOf, optionalReasonBody } from './fields.ts';
+import { pageAnswer } from './listPages.ts';
 import type { OpsParts } from './opsParts.ts';
 import { badRequest, conflict, keyTaken, notFound } from './refusals.ts';
-import { type OpsResponse, pageAnswer } from './requests.ts';
+import type { OpsResponse } from './requests.ts';
 
 const pageSize = 100;
 /** Each waits for its turn in an activity, of which a host has some ten at a time: payment runs need some, too. */

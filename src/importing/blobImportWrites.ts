@@ -1,0 +1,84 @@
+import type { AppendBlobClient, ContainerClient } from '@azure/storage-blob';
+import type { Clock } from '@payonce/leases/clock';
+import { blobStatus, inTime } from '../platform/blobRequests.ts';
+import type { Rejection } from './checkInvoice.ts';
+import { blobNameOf, newImportId } from './importIds.ts';
+import type { ImportRecords, ImportView } from './importRecords.ts';
+
+/**
+ * Writes the record of a body of rows: an append blob, with its rejections as lines of JSON, and how far it has come as metadata. So
+ * a body full of bad rows costs nothing in the database, from which invoices are being paid.
+ */
+export function importWrites(container: ContainerClient, clock: Clock): Pick<ImportRecords, 'begin'> {
+  return {
+    begin(by) {
+      const importId = newImportId(clock.now());
+      const blob = container.getAppendBlobClient(blobNameOf(importId) ?? importId);
+      const startedAt = new Date(clock.now()).toISOString();
+      let isThere = false;
+      let size = 0;
+      return {
+        importId,
+        async write(progress, rejections) {
+          const updatedAt = new Date(clock.now()).toISOString();
+          const metadata = metadataOf({ ...progress, by, startedAt, updatedAt });
+          const isFirst = !isThere;
+          if (isFirst) await blob.create({ metadata, ...inTime() });
+          isThere = true;
+          size = await appendLines(blob, rejections, size);
+          if (!isFirst) await blob.setMetadata(metadata, inTime());
+        },
+      };
+    },
+  };
+}
+
+/** Adds rejections as lines, and gives the size with them. */
+export async function appendLines(
+  blob: AppendBlobClient,
+  rejections: readonly Rejection[],
+  size: number,
+): Promise<number> {
+  if (rejections.length === 0) return size;
+  const lines = Buffer.from(rejections.map((rejection) => `${JSON.stringify(rejection)}\n`).join(''));
+  await append(blob, lines, size);
+  return size + lines.length;
+}
+
+/** An import as the metadata of its blob, which blobImportReads.ts reads. */
+export function metadataOf({
+  status,
+  created,
+  duplicates,
+  rejected,
+  sums,
+  by,
+  startedAt,
+  updatedAt,
+  file,
+  parts,
+}: Omit<ImportView, 'importId' | 'status'> & { status: string; parts?: number }): Record<string, string> {
+  return {
+    status,
+    created: `${created}`,
+    duplicates: `${duplicates}`,
+    rejected: `${rejected}`,
+    sums: encodeURIComponent(JSON.stringify(sums)),
+    by: encodeURIComponent(by.toWellFormed()),
+    startedat: startedAt,
+    updatedat: updatedAt,
+    ...(file === undefined ? {} : { file: encodeURIComponent(JSON.stringify(file).toWellFormed()) }),
+    ...(parts === undefined ? {} : { parts: `${parts}` }),
+  };
+}
+
+/** Appends once, though a request whose answer was lost is sent again: the second one finds its bytes there. */
+async function append(blob: AppendBlobClient, bytes: Buffer, size: number): Promise<void> {
+  try {
+    await blob.appendBlock(bytes, bytes.length, { conditions: { appendPosition: size }, ...inTime() });
+  } catch (error) {
+    if (blobStatus(error) !== 412) throw error;
+    const { contentLength } = await blob.getProperties(inTime());
+    if (contentLength !== size + bytes.length) throw error;
+  }
+}
