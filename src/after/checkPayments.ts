@@ -16,10 +16,8 @@ export type CheckParts = AfterParts & { invoices: Pick<InvoiceStore, 'toCheck'> 
 export type CheckCounts = Record<Tracked['kind'], number>;
 
 /**
- * Asks the provider about the payments whose next check is due, longest due first, until none is left or `signal` aborts: those
- * in progress, and those with refunds or disputes that are not decided. All of that ends this way, even if no event ever comes.
- *
- * @throws {LeaseLost} its lease is gone
+ * Asks the provider about the payments whose next check is due, longest due first: those in progress, and those with refunds or
+ * disputes that are not decided. All of that ends this way, even if no event ever comes. @throws {LeaseLost}
  */
 export async function checkPayments(
   parts: CheckParts,
@@ -59,10 +57,7 @@ export async function checkPayments(
     return ofItsPayment;
   }
 
-  /**
-   * The provider does not know the payment, as with the key of another account, or it has nothing to tell: it is asked again
-   * later, and counted.
-   */
+  /** Sets the next check of a payment of which the provider has nothing to tell, or which it does not know. */
   async function checkLater(read: Invoice, why: 'notOurs' | 'nothing'): Promise<void> {
     const what = why === 'notOurs' ? 'the provider does not know the payment' : 'nothing new at the provider';
     await record<{ kind: 'movedOn' }>(

@@ -21,10 +21,7 @@ const precedence: readonly ProviderView['kind'][] = [
   'notFound',
 ];
 
-/**
- * Asks the provider for payments of an invoice: by the ids that the invoice names, by search, and in the list of the
- * customer's payments, which does not lag as the search does.
- */
+/** Asks for payments of an invoice: by the ids that it names, by search, and in the customer's list, which does not lag. */
 export async function checkProvider(
   calls: Pick<PaymentCalls, 'find' | 'retrieve'>,
   invoice: Invoice,
@@ -78,8 +75,8 @@ function unknownPayment(paymentId: string): ProviderView {
 export type TooEarly = { kind: 'wait'; until: string; seen: 'notFound' | 'differs' | 'reversed' };
 
 /**
- * Decides if the provider's answer counts. That there is no payment of ours counts only if the question was asked (`askedAt`,
- * milliseconds) after the last call had ended for certain (`callsOverAt`; see paying/payingPolicy.ts). Pure.
+ * Decides if the answer counts. That there is no payment of ours counts only if it was asked for (`askedAt`, milliseconds) after the
+ * last call had ended for certain (`callsOverAt`; see paying/payingPolicy.ts). Pure.
  */
 export function onceCallsAreOver(
   view: ProviderView,

@@ -39,10 +39,8 @@ export interface Corrected {
 const mostTries = 5;
 
 /**
- * Decides on an invoice until the decision holds: it is read, `attempt` decides (and may ask the provider), and what is to be written
- * is written only if nobody has changed the invoice since. `again`: it has changed, so it is read again.
- *
- * @throws {NoClearAnswer} {NewerVersion}
+ * Decides on an invoice until the decision holds: `attempt` may ask the provider, and writes only if nobody has changed the invoice
+ * since it was read. `again`: somebody has. @throws {NoClearAnswer} {NewerVersion}
  */
 export async function whileUnchanged<Other extends { kind: string }>(
   invoices: Pick<InvoiceStore, 'find'>,
@@ -85,12 +83,7 @@ export async function providerSays(parts: CorrectionParts, invoice: Invoice) {
   return onceCallsAreOver(view, { askedAt, callsOverAt: callsOverAt(invoice) });
 }
 
-/**
- * Records a payment that a check has found, if the invoice is still as it was: it is paid, or processing, as if its
- * settlement had said so.
- *
- * @throws {NoClearAnswer}
- */
+/** Records a payment that a check has found, if the invoice is still as it was. @throws {NoClearAnswer} */
 export async function recordPayment(
   parts: CorrectionParts,
   invoice: Invoice,
@@ -101,11 +94,6 @@ export async function recordPayment(
     return { ...change, entry: { ...entry, found: 'by the check before a correction' } };
   });
   if (recorded === 'again') return recorded;
-  const { paymentId, kind } = payment;
-  return {
-    kind: 'recorded',
-    from: recorded.from,
-    status: kind === 'found' ? 'paid' : 'processing',
-    paymentId,
-  };
+  const status = payment.kind === 'found' ? 'paid' : 'processing';
+  return { kind: 'recorded', from: recorded.from, status, paymentId: payment.paymentId };
 }

@@ -32,8 +32,8 @@ export type ProgressDecision =
   | { kind: 'unsettled' };
 
 /**
- * Cleared once the awaited payment has moved no money. Nobody asks about the refunds and disputes of an unpaid invoice's second
- * payment, so they would grow stale. Should its money come back, an event names it, and it is recorded anew.
+ * Cleared once the awaited payment has moved no money: reversals of an unpaid invoice's second payment would grow stale. Should its
+ * money come back, an event names it.
  */
 const endedClears = ['checkAt', 'reversals'] as const;
 
@@ -126,10 +126,7 @@ export function decideProgress(
     );
   }
 
-  /**
-   * The invoice has another payment. Nothing here makes a second one, but a person in the provider's dashboard can: the
-   * timeline says so once, and an alert.
-   */
+  /** The invoice has another payment: a person has made a second one in the provider's dashboard. */
   function ofAnother(): ProgressDecision {
     const { reversals: before } = invoice;
     const isKnown = before?.payments?.some(({ id }) => id === paymentId) === true;

@@ -4,7 +4,6 @@ import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import type { Corrected } from './corrections.ts';
 import { type RecordParts, record } from './record.ts';
 
-/** Decision on a person's request to move a due date. */
 export type DueDateDecision =
   | { kind: 'move'; set: Pick<NonNullable<InvoiceChange['set']>, 'dueAt' | 'actionableAt' | 'importedDueAt'> }
   /** Nothing waits for its due date any more. */
@@ -12,10 +11,7 @@ export type DueDateDecision =
   /** It may have been charged, and has to be asked about on its own schedule. */
   | { kind: 'mayBeCharged' };
 
-/**
- * Decides whether an invoice becomes due at another time (ISO 8601, UTC, milliseconds). The imported date is kept, so that
- * the same file can be imported again. Pure.
- */
+/** Decides on another due date (ISO 8601, UTC). The imported one is kept, so that the same file can be imported again. Pure. */
 export function decideDueDate(
   { status, payment, dueAt: before, importedDueAt = before }: Invoice,
   dueAt: string,
@@ -31,12 +27,7 @@ export type MovedInvoice =
   | { kind: 'notFound' }
   | Exclude<DueDateDecision, { kind: 'move' }>;
 
-/**
- * Gives a pending invoice another due date (ISO 8601, UTC, milliseconds), on behalf of `actor`. It is paid then, whatever
- * retry it waited for.
- *
- * @throws {NoClearAnswer} {NewerVersion}
- */
+/** Gives a pending invoice another due date, on behalf of `actor`, whatever it waited for. @throws {NoClearAnswer} {NewerVersion} */
 export async function moveDueDate(
   parts: RecordParts,
   id: string,
@@ -48,14 +39,7 @@ export async function moveDueDate(
     const entry = { what: 'due date moved', by, from: invoice.dueAt, to: dueAt };
     return { kind: 'change', change: { set: decision.set }, entry };
   });
-  switch (updated.kind) {
-    case 'notFound':
-      return updated;
-    case 'refused':
-      return updated.why;
-    case 'updated': {
-      const { before, invoice } = updated;
-      return { kind: 'moved', before: before.dueAt, from: before.status, invoice };
-    }
-  }
+  if (updated.kind !== 'updated') return updated;
+  const { before, invoice } = updated;
+  return { kind: 'moved', before: before.dueAt, from: before.status, invoice };
 }

@@ -61,11 +61,10 @@ type PartRead =
 
 /**
  * Creates the reader of the provider's list of events: what happened since the last tick goes to the queue, as if it had been
- * delivered. The cursor follows once it is there. If nothing happened, a tick costs one call and one read of the cursor. Beside
- * a webhook each process reads once an hour what that should have brought, up to ten minutes ago, and queues what it has not.
+ * delivered, and then the cursor follows. Beside a webhook each process reads once an hour what that should have brought.
  *
- * More than a page is a backlog, which is read in parts. A part ends before the newest event that is listed: the provider's
- * clock has passed that time, whatever ours says. A part that ended in its future would hide what happens until then.
+ * More than a page is a backlog, which is read in parts. A part ends before the newest event that is listed: one that ended in the
+ * future of the provider's clock would hide what happens until then.
  */
 export function createReadEventList({
   events,

@@ -13,16 +13,12 @@ export interface ReceiptStore {
 }
 
 const stageName = 'receipt';
-/** Milliseconds for one receipt. */
+/** Milliseconds. */
 const writeMs = 10_000;
 
-/**
- * Receipts that one process writes at the same time. By default they share a storage account with the leases, and more of
- * them would make each renewal wait behind a backlog.
- */
+/** Receipts that one process writes at once. They share a storage account with the leases, whose renewals would wait behind more. */
 const writtenAtOnce = 16;
 
-/** Orders the receipt of an invoice that was paid. There is one per invoice, because it is paid once. */
 export const receiptFollowUp: FollowUp = {
   name: stageName,
   on: ['paid'],
@@ -45,10 +41,7 @@ const receiptInput = z.object({
   description: z.string().exactOptional(),
 });
 
-/**
- * The stage that writes the receipt of a paid invoice. Idempotent by name: one receipt per payment, the same however often
- * and by however many processes it is written. So it needs no lease.
- */
+/** The stage that writes the receipt of a paid invoice: the same however often it is written, so it needs no lease. */
 export function receiptStage(receipts: ReceiptStore): Stage {
   const limit = pLimit(writtenAtOnce);
   return defineStage({

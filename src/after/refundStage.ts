@@ -10,10 +10,9 @@ import { type AfterParts, isHeld, type Recorded, record, refundStageName, whySil
 import { recordProgress } from './trackPayment.ts';
 
 /**
- * The stage that carries out a refund, once. Each try looks first whether the provider has it already: its lists do not
- * lag, and each refund of ours carries its id. Only one that it does not have is sent, under a key that was stored before.
- * So a try that died anywhere is followed by one that finds what it did, or sends the same key again. One that somebody may have
- * made by hand meanwhile waits for a person (`settleRefund`).
+ * The stage that carries out a refund, once. Each try looks for it at the provider first, whose lists do not lag and have our id of
+ * each refund. Only one that is not there is sent, under a key that was stored before: a try that died anywhere is followed by one
+ * that finds what it did, or sends the same key again. One that somebody may have made by hand waits for a person (`settleRefund`).
  */
 export function refundStage(parts: AfterParts): Stage {
   const { clock } = parts.instance;
@@ -71,8 +70,8 @@ export function refundStage(parts: AfterParts): Stage {
           assertHeld,
         );
         if (updated.kind === 'updated') return refundOf(updated.invoice, refundId)?.key?.number;
-        if (updated.kind === 'notFound' || updated.why.kind === 'ended') return undefined;
-        if (updated.why.kind === 'send') return updated.why.number;
+        if (updated.kind === 'notFound' || updated.kind === 'ended') return undefined;
+        if (updated.kind === 'send') return updated.number;
         throw new RetryLater('the key is too old to be sent again, and too young to be replaced');
       }
 
@@ -98,10 +97,7 @@ function withRefund(reversals: Reversals, refund: Refund): Reversals {
   return reversalsOf(refunds, reversals.disputes, reversals);
 }
 
-/**
- * Decides on the provider's word that it does not make a refund: it has failed, its amount is free again, and the person who
- * asked for it is told. Nothing has gone back. Pure.
- */
+/** Decides on a refund that the provider refuses: its amount is free again, and the person who asked for it is told. Pure. */
 export function refusedRefund(
   invoice: Pick<Invoice, 'reversals' | 'payment'>,
   { refundId, failure }: { refundId: string; failure: string },
@@ -177,16 +173,10 @@ export function providerKey(refundId: string, n: number): string {
 
 const hour = 3_600_000;
 
-/**
- * A key older than this (milliseconds) is never sent again: Stripe keeps its result for at least 24 h
- * (https://docs.stripe.com/api/idempotent_requests).
- */
+/** Age up to which a key is sent again (ms): Stripe keeps its result for 24 h (https://docs.stripe.com/api/idempotent_requests). */
 const sentWithinMs = 23 * hour;
 
-/**
- * From this age on (milliseconds), a refund that the provider does not show goes out under the next key. The pause between
- * the two is far longer than a call takes, so no call under the old key can still be in flight.
- */
+/** Age from which on a refund goes out under the next key (ms). By then no call under the old one can be in flight. */
 const replacedAfterMs = 23.5 * hour;
 
 export type KeyDecision =

@@ -23,10 +23,7 @@ const timeoutMs = 10_000;
 
 const stageName = 'notify';
 
-/**
- * Orders a notification of every end. A second end of the same kind is a separate event: its occasion differs. A refund or
- * dispute is announced once for each thing that becomes of it.
- */
+/** Orders a notification of every end, and of each thing that becomes of a refund or dispute. */
 export const webhookFollowUp: FollowUp = {
   name: stageName,
   on: ['paid', 'declined', 'parked', 'refunded', 'refundFailed', 'disputed', 'disputeLost'],
@@ -54,7 +51,6 @@ function isReversal(end: InvoiceEnd): end is ReversalEnd {
   return 'reversalId' in end;
 }
 
-/** Details of a notification besides the invoice. */
 function detailsOf(end: InvoiceEnd): Record<string, string | number> {
   if (end.kind === 'paid') return { paymentId: end.paymentId };
   if (!isReversal(end)) return { reason: end.reason };
@@ -63,10 +59,8 @@ function detailsOf(end: InvoiceEnd): Record<string, string | number> {
 }
 
 /**
- * The stage that tells a webhook how an invoice ended. Signed as https://www.standardwebhooks.com describes. The id stays
- * the same however often it is sent, so that the receiver recognises a repetition by `webhook-id`, which also comes as
- * `idempotency-key`. Any answer but 2xx is a failure, including a redirect: a signed body goes only to the configured
- * address.
+ * The stage that tells a webhook how an invoice ended, signed as https://www.standardwebhooks.com describes. A repetition has the
+ * same `webhook-id`, which also comes as `idempotency-key`. A redirect fails: a signed body goes only to the configured address.
  */
 export function webhookStage(
   { url, secret }: WebhookSettings,
@@ -125,7 +119,6 @@ function whyUnreachable(error: unknown): string {
   return errorText(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }
 
-/** The same event has the same id at every try. */
 function messageId(resourceId: string, type: string, occasion: string): string {
   const hash = createHash('sha256').update(JSON.stringify([resourceId, type, occasion]));
   return `msg_${hash.digest('base64url')}`;

@@ -25,14 +25,13 @@ export function fileName({ shard, archivedAt }: { shard: string; archivedAt: str
   return `${archivedAt.slice(0, 7)}/${shard}/${archivedAt.replaceAll(/[-:]/g, '')}.jsonl`;
 }
 
-/** The text of a file. Pure. */
 export function fileOf(invoices: readonly Candidate[], archivedAt: string): string {
   return invoices
     .map(({ document }) => `${JSON.stringify({ archivedAt, invoice: ownFields(document) })}\n`)
     .join('');
 }
 
-/** The beginning of the names of the files of a shard of one day (`YYYY-MM-DD`). */
+/** The prefix of the files of a shard and day (`YYYY-MM-DD`). */
 export function filesOfDay(shard: string, day: string): string {
   return `${day.slice(0, 7)}/${shard}/${day.replaceAll('-', '')}T`;
 }
@@ -86,7 +85,6 @@ export interface ArchiveBlobs {
    * `taken`: another text is.
    */
   create(name: string, text: string): Promise<'stored' | 'taken'>;
-  /** The text of a file; undefined if no file has this name. */
   read(name: string): Promise<string | undefined>;
   /** Changes the text of a file, if there is one. Only the erasure of a customer does. */
   rewrite(name: string, change: (text: string) => string): Promise<void>;
@@ -94,7 +92,7 @@ export interface ArchiveBlobs {
   list(prefix: string): AsyncIterable<string>;
 }
 
-/** The archive's questions to the database. All methods may reject with `StoreAway`. */
+/** Reads of the database. All may reject with `StoreAway`. */
 export interface ArchiveStore {
   /**
    * Invoices of a shard that are paid, declined or voided and were last written before this time (ISO 8601, UTC), longest

@@ -53,10 +53,7 @@ const afterQuoted: readonly unknown[] = [code.comma, code.lineFeed, code.return,
 /** Columns that are wrong and named in one answer. */
 const mostErrors = 20;
 
-/**
- * Reads invoices from CSV with a header; columns in any order. The apostrophe that an export puts before what a spreadsheet
- * would take for a formula is taken away (platform/csv.ts).
- */
+/** Reads invoices from CSV with a header, columns in any order, without the apostrophes of an export (platform/csv.ts). */
 export function* csvRows(body: Buffer, limits: Pick<ImportLimits, 'rowBytes'>): Generator<FoundRow> {
   let header: string[] | undefined;
   for (const record of csvRecords(body, limits.rowBytes)) {
@@ -77,12 +74,10 @@ export function* csvRows(body: Buffer, limits: Pick<ImportLimits, 'rowBytes'>): 
 }
 
 /**
- * Splits CSV (RFC 4180) into records; undefined comes between two slices. CRLF, LF and CR all end a line, also mixed. A quote
- * at the beginning of a cell opens a value that runs to its closing quote, over any number of lines, also in a record with a
- * fault or one that is too long. So text inside quotes is never taken for a row.
+ * Splits CSV (RFC 4180) into records; undefined comes between two slices. CRLF, LF and CR all end a line. A quote at the beginning of
+ * a cell opens a value that runs to its closing quote, also in a record with a fault: text inside quotes is never taken for a row.
  *
- * csv-parse is not used because it cannot be bounded (7.0.3): above `max_record_size` it drops the rest of the chunk with the
- * record, and each stray quote makes an error that repeats the cell so far, which takes quadratic time.
+ * csv-parse (7.0.3) cannot be bounded: above `max_record_size` it drops the rest of the chunk, and stray quotes take quadratic time.
  */
 export function* csvRecords(body: Buffer, rowBytes: number): Generator<CsvRecord | undefined> {
   let nextLine = 1;

@@ -32,7 +32,7 @@ export interface FilePart {
   original: () => (place: number) => unknown;
 }
 
-/** The rows with their numbers in the file: a person counts there, and a line of the part means nothing to them. */
+/** The rows with their numbers in the file. */
 export async function* numbered(
   rows: AsyncIterable<readonly Row[]>,
   { numbers }: FilePart,

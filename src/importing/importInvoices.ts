@@ -6,19 +6,15 @@ import type { Rejection } from './checkInvoice.ts';
 import type { ImportProgress, ImportRecord } from './importRecords.ts';
 import type { Row } from './readRows.ts';
 
-/**
- * Time for storing the rows of one import, in milliseconds. Azure ends an HTTP request after 230 s
- * (https://learn.microsoft.com/azure/azure-functions/functions-scale#timeout); a last try and the answer need some of it.
- */
+/** Time for storing the rows of one import (ms). Azure ends a request after 230 s; a last try and the answer need some of it. */
 export const storeMs = 180_000;
 
 type Log = Pick<ReturnType<typeof importLog>, 'created' | 'duplicate' | 'reject' | 'keepUp'>;
 
 /**
- * Stores new invoices while their rows are still being read; `log` hears what becomes of each row. A row that is stored
- * already, or repeats another, with the same content is a duplicate; with other content it is rejected, because an invoice
- * never changes. A row that the store gave no clear answer for is rejected too, and its error says to send it again: it
- * counts as a duplicate then if it was stored after all.
+ * Stores new invoices while their rows are still being read; `log` hears what becomes of each row. One that is stored already, or
+ * repeats another, with the same content is a duplicate; with other content it is rejected, because an invoice never changes. So is
+ * one without a clear answer of the store: sent again, it counts as a duplicate if it was stored after all.
  *
  * @returns why good rows were rejected: the last error of the store
  */
@@ -82,15 +78,10 @@ const mostUnwritten = 400;
 /** Milliseconds between two records of how far an import has come. */
 const progressMs = 2_000;
 
-export type Counts = Omit<ImportProgress, 'status'>;
-
-/**
- * Counts what becomes of the rows of one import, and has it recorded as it goes. A record that cannot be written does not
- * stop the import: what is stored counts.
- */
+/** Counts what becomes of the rows, and has it recorded as it goes. A record that cannot be written does not stop the import. */
 export function importLog(record: ImportRecord, clock: Clock) {
   const sums: Record<string, number> = {};
-  const counts: Counts = { created: 0, duplicates: 0, rejected: 0, sums };
+  const counts: Omit<ImportProgress, 'status'> = { created: 0, duplicates: 0, rejected: 0, sums };
   /** The rejections of the lowest rows, sorted. */
   let shown: Rejection[] = [];
   let unwritten: Rejection[] = [];
@@ -112,7 +103,7 @@ export function importLog(record: ImportRecord, clock: Clock) {
     },
     /** The first rejections by row. */
     shown: lowest,
-    /** Writes what has come together, if it is time. */
+    /** Writes so far, if it is time. */
     async keepUp(): Promise<void> {
       const { created, duplicates, rejected } = counts;
       const isDue = clock.monotonic() - writtenAt >= progressMs && created + duplicates + rejected > 0;

@@ -36,7 +36,7 @@ export interface ImportView extends ImportProgress {
 /** Milliseconds without a write of an import after which its process is taken for dead. Azure ends a request after 230 s. */
 const silentMs = 300_000;
 
-/** The status of an import at `now` (milliseconds): one that runs and has written nothing for long is interrupted. Pure. */
+/** The status of an import at `now` (milliseconds). Pure. */
 export function statusAt(
   now: number,
   { status, updatedAt }: Pick<ImportView, 'status' | 'updatedAt'>,
