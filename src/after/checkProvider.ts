@@ -50,24 +50,14 @@ export function weightiest(views: readonly ProviderView[]): ProviderView {
 }
 
 function viewOfFound(found: FoundPayment | NotCalled): ProviderView {
-  switch (found.kind) {
-    case 'found':
-    case 'processing':
-    case 'differs':
-    case 'reversed':
-    case 'notFound':
-      return found;
-    case 'notCalled':
-    case 'blocked':
-    case 'unknown':
-      return { kind: 'silent', message: whySilent(found) };
-  }
+  return found.kind === 'notCalled' || found.kind === 'blocked' || found.kind === 'unknown'
+    ? { kind: 'silent', message: whySilent(found) }
+    : found;
 }
 
 function unknownPayment(paymentId: string): ProviderView {
-  const message =
-    `the provider does not know payment ${paymentId}, which the timeline names: void the invoice, or retry it with ` +
-    'notCharged';
+  const advice = 'void the invoice, or retry it with notCharged';
+  const message = `the provider does not know payment ${paymentId}, which the timeline names: ${advice}`;
   return { kind: 'differs', paymentId, message };
 }
 

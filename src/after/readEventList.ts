@@ -19,11 +19,10 @@ export interface EventCursor {
 
 /** All in seconds, on the provider's clock. */
 const hour = 3_600;
-const day = 24 * hour;
 /** Overlap of two reads of the list: nobody promises that an event is listed the moment it happens. */
 const overlap = 120;
 /** Stripe lists events for 30 days (https://docs.stripe.com/api/events): the first look goes back as far. */
-const kept = 30 * day;
+const kept = 30 * 24 * hour;
 /** With a webhook: how often the list is read, and how much time the webhook has to bring an event. */
 const lookEvery = hour;
 const deliveredWithin = 600;

@@ -68,8 +68,10 @@ export function reconciliationStage(parts: LookUpParts): Stage {
     },
   });
 
-  function mayLag(invoice: Invoice): boolean {
-    return clock.now() - parkedAt(invoice) < searchUncertainMs;
+  /** False if the timeline does not say when it was parked, as after an edit by hand. */
+  function mayLag({ timeline }: Invoice): boolean {
+    const at = timeline.findLast(({ what }) => what === 'parked')?.at;
+    return at !== undefined && clock.now() - Date.parse(at) < searchUncertainMs;
   }
 }
 
@@ -77,12 +79,6 @@ export function reconciliationStage(parts: LookUpParts): Stage {
 export function isUnclear(invoice: Invoice, keyNumber: number): boolean {
   const { status, payment } = invoice;
   return status === 'parked' && payment.keyNumber === keyNumber && !wasVoided(invoice);
-}
-
-/** Milliseconds since the epoch; 0 if the timeline does not say, as after an edit by hand. */
-function parkedAt({ timeline }: Invoice): number {
-  const at = timeline.findLast(({ what }) => what === 'parked')?.at;
-  return at === undefined ? 0 : Date.parse(at);
 }
 
 function changeBy(

@@ -137,33 +137,19 @@ function decideStoredKey(
 
 /** @throws {RetryLater} {RetryForADay} */
 function paymentOf(retrieved: RetrievedPayment | NotCalled) {
-  switch (retrieved.kind) {
-    case 'payment':
-      return retrieved;
-    case 'notFound':
-      throw new RetryForADay('the provider does not know the payment of the refund');
-    case 'notCalled':
-    case 'blocked':
-    case 'unknown':
-      throw new RetryLater(`the provider cannot say what it has refunded: ${whySilent(retrieved)}`);
-  }
+  if (retrieved.kind === 'payment') return retrieved;
+  if (retrieved.kind === 'notFound')
+    throw new RetryForADay('the provider does not know the payment of the refund');
+  throw new RetryLater(`the provider cannot say what it has refunded: ${whySilent(retrieved)}`);
 }
 
 /** @throws {RetryLater} */
 function refundedOrRefused(outcome: RefundOutcome | NotCalled) {
-  switch (outcome.kind) {
-    case 'refunded':
-      return outcome;
-    case 'refused':
-      // The key stands for another request: a bug of ours, and no answer about this refund.
-      if (outcome.code === 'key_reused') throw new RetryLater(`key_reused: ${outcome.message}`);
-      return outcome;
-    case 'notCalled':
-    case 'blocked':
-    case 'transient':
-    case 'unknown':
-      throw new RetryLater(whySilent(outcome));
-  }
+  // The key stands for another request: a bug of ours, and no answer about this refund.
+  if (outcome.kind === 'refused' && outcome.code === 'key_reused')
+    throw new RetryLater(`key_reused: ${outcome.message}`);
+  if (outcome.kind === 'refunded' || outcome.kind === 'refused') return outcome;
+  throw new RetryLater(whySilent(outcome));
 }
 
 /** The provider's idempotency key number `n` of a refund. */

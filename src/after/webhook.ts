@@ -82,9 +82,11 @@ export function webhookStage(
       reason: z.string().exactOptional(),
     }),
     async handle({ type, at, ...data }, { resourceId, occasion = '', signal, assertHeld }) {
-      const id = messageId(resourceId, type, occasion);
+      const event = createHash('sha256').update(JSON.stringify([resourceId, type, occasion]));
+      const id = `msg_${event.digest('base64url')}`;
       const body = JSON.stringify({ type, timestamp: at, data: { invoiceId: resourceId, ...data } });
       const timestamp = String(Math.floor(clock.now() / 1000));
+      const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
       assertHeld();
       const request = {
         method: 'POST',
@@ -94,7 +96,7 @@ export function webhookStage(
           'idempotency-key': id,
           'webhook-id': id,
           'webhook-timestamp': timestamp,
-          'webhook-signature': `v1,${sign(key, `${id}.${timestamp}.${body}`)}`,
+          'webhook-signature': `v1,${signature}`,
           // The receiver can go on with the trace (https://www.w3.org/TR/trace-context/).
           ...activeTrace(),
         },
@@ -119,18 +121,9 @@ function whyUnreachable(error: unknown): string {
   return errorText(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }
 
-function messageId(resourceId: string, type: string, occasion: string): string {
-  const hash = createHash('sha256').update(JSON.stringify([resourceId, type, occasion]));
-  return `msg_${hash.digest('base64url')}`;
-}
-
 function secretKey(secret: string): Buffer {
   const prefix = 'whsec_';
   return secret.startsWith(prefix)
     ? Buffer.from(secret.slice(prefix.length), 'base64')
     : Buffer.from(secret, 'utf8');
-}
-
-function sign(key: Buffer, text: string): string {
-  return createHmac('sha256', key).update(text).digest('base64');
 }

@@ -151,17 +151,7 @@ export function whyKept(invoice: Invoice, before: string): Kept | undefined {
 function isSettled({ status, claim, actionableAt, checkAt, payment }: Invoice): boolean {
   const waits = claim !== undefined || actionableAt !== undefined || checkAt !== undefined;
   if (waits || payment.unknownSince !== undefined || payment.inProgress !== undefined) return false;
-  switch (status) {
-    case 'paid':
-    case 'declined':
-    case 'voided':
-      return true;
-    case 'pending':
-    case 'claimed':
-    case 'processing':
-    case 'parked':
-      return false;
-  }
+  return status === 'paid' || status === 'declined' || status === 'voided';
 }
 
 /** When an invoice was last changed: ISO 8601. Each change adds to the timeline. Pure. */

@@ -136,14 +136,9 @@ async function moveTogether(
       beforeTry: assertHeld,
     },
   );
-  switch (written.kind) {
-    case 'written':
-      return written.items.length;
-    case 'nothingLeft':
-      return 0;
-    case 'unclear':
-      throw new NoClearAnswer(`invoices of shard ${shard} could not be moved`, written.tries, written.cause);
-  }
+  if (written.kind === 'unclear')
+    throw new NoClearAnswer(`invoices of shard ${shard} could not be moved`, written.tries, written.cause);
+  return written.kind === 'written' ? written.items.length : 0;
 
   function operationsOf(items: readonly Candidate[]) {
     const tombstones = items.map(({ document, invoice }) => ({

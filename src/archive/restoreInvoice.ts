@@ -73,14 +73,9 @@ export async function restoreInvoice(
       keep: (items, stored) => items.filter(({ _etag }) => tombstoneIn(stored)?._etag === _etag),
     },
   );
-  switch (written.kind) {
-    case 'written':
-      return { kind: 'restored', archivedAt: tombstone.archivedAt };
-    case 'nothingLeft':
-      return { kind: 'notArchived' };
-    case 'unclear':
-      throw new NoClearAnswer(`invoice ${id} could not be restored`, written.tries, written.cause);
-  }
+  if (written.kind === 'unclear')
+    throw new NoClearAnswer(`invoice ${id} could not be restored`, written.tries, written.cause);
+  return written.kind === 'written' ? { kind: 'restored', archivedAt } : { kind: 'notArchived' };
 }
 
 function tombstoneIn(stored: readonly unknown[]): Tombstone | undefined {

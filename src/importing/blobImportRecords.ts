@@ -3,9 +3,8 @@ import type { Clock } from '@payonce/leases/clock';
 import type { z } from 'zod';
 import { inTime } from '../platform/blobRequests.ts';
 import { importBlob, importMetadataSchema, importReads } from './blobImportReads.ts';
-import { appendLines, importWrites, metadataOf } from './blobImportWrites.ts';
+import { appendLines, blobNameOf, importWrites, metadataOf, newImportId } from './blobImportWrites.ts';
 import type { Rejection } from './checkInvoice.ts';
-import { blobNameOf, newImportId } from './importIds.ts';
 import type { ImportedFile, ImportRecord, ImportRecords } from './importRecords.ts';
 
 /** Keeps each import as an append blob. A file comes in parts, each of which adds to one blob. */

@@ -25,12 +25,11 @@ const csvSchema = z
   })
   .transform(({ amount, ...rest }, context) => {
     const parsed = parseAmount(amount, rest.currency);
-    const error =
-      parsed.kind === 'bad'
-        ? parsed.error
-        : (zeroError(parsed) ?? limitError(parsed.amountMinor, rest.currency));
+    const amountMinor = parsed.kind === 'bad' ? 0 : parsed.amountMinor;
+    const zero = amountMinor > 0 ? undefined : 'expected more than 0';
+    const error = parsed.kind === 'bad' ? parsed.error : (zero ?? limitError(amountMinor, rest.currency));
     if (error !== undefined) context.addIssue({ code: 'custom', path: ['amount'], message: error });
-    return { ...rest, amountMinor: parsed.kind === 'bad' ? 0 : parsed.amountMinor };
+    return { ...rest, amountMinor };
   });
 
 export const requiredColumns = ['id', 'customerId', 'amount', 'currency', 'dueAt'] as const;
@@ -162,10 +161,6 @@ function checkCells(cells: readonly string[], line: number, names: readonly stri
 export function checkCsvInvoice(cells: Readonly<Record<string, string>>): CheckedRow {
   const given = Object.fromEntries(Object.entries(cells).filter(([, cell]) => cell !== ''));
   return checkedRow(csvSchema.safeParse(given), given, columns);
-}
-
-function zeroError({ amountMinor }: { amountMinor: number }): string | undefined {
-  return amountMinor > 0 ? undefined : 'expected more than 0';
 }
 
 function refuse(detail: string, errors: FieldError[] = []): Stop {

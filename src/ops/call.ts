@@ -1,6 +1,6 @@
 /**
- * One HTTP call under `ops/`, declared once: its trigger, the role it needs, what it reads, what it answers, its place in
- * the OpenAPI document and its name in the audit trail all come from here (`calls.ts` has them all).
+ * One HTTP call under `ops/`, declared once: its trigger, role, schemas, place in the OpenAPI document and name in the audit trail.
+ * `calls.ts` has them all, and `opsApi.ts` answers them.
  */
 
 import type { Orchestrations } from '@payonce/jobs/runs/durable';
@@ -96,8 +96,8 @@ type Declared<
     durable?: Durable;
     answer: Answer<Json>;
     /** Ids that the journal names, a line each. Default: the `{id}` of the route, or else the route. */
-    targets?: (body: z.output<Body>) => readonly string[];
-    handle: (
+    targets?(body: z.output<Body>): readonly string[];
+    handle(
       asked: Asked<
         z.output<Query>,
         z.output<Body>,
@@ -105,24 +105,12 @@ type Declared<
         Durable extends true ? Orchestrations : undefined
       >,
       parts: CallParts,
-    ) => Promise<OpsResponse<z.output<Json>>>;
+    ): Promise<OpsResponse<z.output<Json>>>;
   };
 
 /** A call as its trigger, its admission and the OpenAPI document see it. */
-export type Call = Described & {
-  method: 'GET' | 'POST' | 'PATCH';
+export type Call = Declared<z.ZodObject, z.ZodType, z.ZodType, Needed | undefined, true | undefined> & {
   role: Role;
-  audit?: string;
-  query?: z.ZodObject;
-  body?: z.ZodType;
-  idempotencyKey?: Needed;
-  durable?: true;
-  answer: Answer;
-  targets?(body: unknown): readonly string[];
-  handle(
-    asked: Asked<object, unknown, string | undefined, Orchestrations | undefined>,
-    parts: CallParts,
-  ): Promise<OpsResponse>;
 };
 
 /** Declares a call. What its handler is given and has to answer follows from the schemas. */

@@ -26,15 +26,12 @@ export type SignIn = 'none' | 'platform' | 'missing';
 
 const longestActor = 256;
 
-/** Characters of a name that somebody gives themselves. */
-const longestName = 80;
-
-/** A name in one line of plain text; empty if it is none. */
+/** A name in one line of plain text, 80 characters at most; empty if it is none. */
 function said(given: string | null): string {
   try {
     const name = decodeURIComponent(given ?? '')
       .trim()
-      .slice(0, longestName)
+      .slice(0, 80)
       .toWellFormed();
     return isPlainText(name) && hasVisible(name) && !/[\r\n]/.test(name) ? name : '';
   } catch {

@@ -127,7 +127,7 @@ export const correctionCalls = {
   }),
 };
 
-/** Refuses a correction. `record`: a payment that was found, or not canceled, is on record too. */
+/** `record`: a payment that was found, or not canceled, is on record too. */
 async function refused(
   id: string,
   why: NotCorrected,

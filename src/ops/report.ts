@@ -9,7 +9,7 @@ type Totals = Omit<ReportDay, 'day' | 'currency'>;
 /** Days by day, then by currency, and the sums of all days by currency. A day on which nothing happened is absent. */
 type Report = Pick<z.infer<typeof reportAnswer>, 'days' | 'totals'>;
 
-/** Adds up the counts of days. Pure. */
+/** Pure. */
 export function addUp(counts: readonly DayCount[]): Report {
   const days = new Map<string, Totals>();
   const currencies = new Map<string, Totals>();

@@ -132,14 +132,11 @@ export const reportCalls = {
     answer: { json: auditAnswer },
     async handle({ query: { day, ...query } }, { audit, instance }) {
       const { from, to, target } = query;
-      if (
-        target === undefined &&
-        from !== undefined &&
-        from <= dayBefore(to ?? today(instance.clock), mostDays)
-      )
+      const last = to ?? today(instance.clock);
+      if (target === undefined && from !== undefined && from <= dayBefore(last, mostDays))
         return badQuery([{ field: 'from', error: `expected at most ${mostDays} days until "to"` }]);
       const isOpen = from === undefined && to === undefined && target === undefined;
-      const only = day ?? (isOpen ? today(instance.clock) : undefined);
+      const only = day ?? (isOpen ? last : undefined);
       const days = only === undefined ? {} : { from: only, to: only };
       const page = await audit.list({ pageSize: auditPageSize, ...query, ...days });
       return { jsonBody: pageAnswer('records', page, (record) => record) };
