@@ -13,8 +13,6 @@ const atOnce = 8;
 
 export type CheckParts = AfterParts & { invoices: Pick<InvoiceStore, 'toCheck'> };
 
-export type CheckCounts = Record<Tracked['kind'], number>;
-
 /**
  * Asks the provider about the payments whose next check is due, longest due first: those in progress, and those with refunds or
  * disputes that are not decided. All of that ends this way, even if no event ever comes. @throws {LeaseLost}
@@ -23,9 +21,16 @@ export async function checkPayments(
   parts: CheckParts,
   lease: Pick<Lease, 'assertHeld'>,
   signal: AbortSignal,
-): Promise<CheckCounts> {
+): Promise<Record<Tracked['kind'], number>> {
   const { clock, telemetry } = parts.instance;
-  const counts: CheckCounts = { changed: 0, nothing: 0, unsettled: 0, notOurs: 0, notHere: 0, notAsked: 0 };
+  const counts: Record<Tracked['kind'], number> = {
+    changed: 0,
+    nothing: 0,
+    unsettled: 0,
+    notOurs: 0,
+    notHere: 0,
+    notAsked: 0,
+  };
   const seen = new Set<string>();
   while (!signal.aborted) {
     lease.assertHeld();

@@ -8,7 +8,6 @@ import { whySilent } from './record.ts';
 /** The provider's view of an invoice. `differs`: a payment that it no longer knows, too. */
 export type ProviderView =
   | Exclude<FoundPayment, { kind: 'blocked' | 'unknown' }>
-  /** The provider could not say. */
   | { kind: 'silent'; message: string };
 
 /** Views by weight, heaviest first. Of two alike, the payment that the invoice names comes first. */
@@ -41,7 +40,6 @@ export async function checkProvider(
   return weightiest([shown, ...views, viewOfFound(await calls.find(sought))]);
 }
 
-/** The view that counts. Pure. */
 export function weightiest(views: readonly ProviderView[]): ProviderView {
   const [first = { kind: 'notFound' as const }] = views.toSorted(
     (one, other) => precedence.indexOf(one.kind) - precedence.indexOf(other.kind),

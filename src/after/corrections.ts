@@ -6,13 +6,11 @@ import { callsOverAt } from '../paying/payingPolicy.ts';
 import { checkProvider, onceCallsAreOver, type ProviderView } from './checkProvider.ts';
 import { type AfterParts, type Recorded, type RecordParts, record } from './record.ts';
 
-/** Parts of every correction. */
 export type CorrectionParts = Omit<AfterParts, 'settlement'>;
 
 /** Why a correction was not made. Nothing was changed, except for a payment that was found. */
 export type NotCorrected =
   | { kind: 'notFound' }
-  /** Its state does not allow it. */
   | { kind: 'refused'; status: InvoiceStatus }
   /** The provider has a payment for it. It is recorded: the invoice is paid or processing now. */
   | { kind: 'recorded'; from: InvoiceStatus; status: 'paid' | 'processing'; paymentId: string }
@@ -22,9 +20,7 @@ export type NotCorrected =
   | { kind: 'wait'; until: string }
   /** The provider has something that a person has to look at. */
   | { kind: 'unclear'; message: string }
-  /** The provider does not cancel the payment. */
   | { kind: 'notCanceled'; paymentId: string; message: string }
-  /** The provider could not say. */
   | { kind: 'silent'; message: string }
   /** Others changed the invoice each time before this could be written. */
   | { kind: 'contended' };
@@ -71,7 +67,6 @@ export async function ifStillSo(
 /** Longest wait of a call for its turn (ms): somebody waits for the answer. */
 const turnWithinMs = 20_000;
 
-/** The provider's calls for one correction. */
 export function callsOf({ provider, instance: { clock } }: Pick<CorrectionParts, 'provider' | 'instance'>) {
   return provider.within({ before: clock.monotonic() + turnWithinMs });
 }

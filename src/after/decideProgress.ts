@@ -23,10 +23,8 @@ import { decideDecline } from '../paying/settlement.ts';
 import { goneBackNote } from './checkProvider.ts';
 import type { Recorded } from './record.ts';
 
-/** Meaning of the provider's view of a payment for its invoice. */
 export type ProgressDecision =
   | Recorded
-  /** Nothing is new. */
   | { kind: 'nothing' }
   /** The invoice is not settled yet: what has to be recorded comes when it is. */
   | { kind: 'unsettled' };

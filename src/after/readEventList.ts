@@ -40,7 +40,6 @@ export interface EventsRead {
 export interface EventListParts {
   events: ProviderEvents;
   cursor: EventCursor;
-  /** Puts a text on the queue of work items. */
   send: (text: string) => Promise<void>;
   /** For every page. While payments are paused none has a turn. */
   pacer: Pick<Pacer, 'turn'>;

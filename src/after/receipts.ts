@@ -6,7 +6,6 @@ import { z } from 'zod';
 import type { FollowUp } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 
-/** Where receipts are kept. */
 export interface ReceiptStore {
   /** Writes a JSON text under a name; the same name again overwrites it. */
   write(name: string, json: string, signal: AbortSignal): Promise<void>;

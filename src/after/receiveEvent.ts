@@ -50,7 +50,6 @@ export function createReceiveEvent({
 }: {
   /** Absent: no secret is configured. */
   read?: ReadSignedEvent;
-  /** Puts a text on the queue of work items. */
   send: (text: string) => Promise<void>;
   instance: Pick<Instance, 'telemetry' | 'log'>;
 }): (request: EventRequest) => Promise<EventResponse> {

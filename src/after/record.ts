@@ -28,13 +28,11 @@ export type RecordParts = Pick<AfterParts, 'followUps' | 'instance'> & {
   invoices: Pick<InvoiceStore, 'update'>;
 };
 
-/** A change that was decided. */
 export interface Recorded {
   kind: 'change';
   change: Omit<InvoiceChange, 'entry'>;
   /** Its `at` is the time of the write, its `by` this instance if it names nobody. */
   entry: { what: string } & Record<string, StoredEntry[string]>;
-  /** Ends to be announced. */
   ends?: readonly InvoiceEnd[];
   /** Refunds to be ordered. */
   orders?: readonly string[];
@@ -42,7 +40,6 @@ export interface Recorded {
   others?: readonly string[];
 }
 
-/** The stage that carries refunds out (refundStage.ts). */
 export const refundStageName = 'refund';
 
 /**
@@ -108,7 +105,6 @@ function orderOf(invoice: Invoice, refundIds: readonly string[], write: string, 
   return [newOutboxMessage({ id: `${write}-refund`, shard, destination: queues.workItems, body }, now)];
 }
 
-/** The reason for which the provider has said nothing. */
 export function whySilent(
   away: NotCalled | { kind: 'blocked' | 'transient' | 'unknown'; message: string },
 ): string {

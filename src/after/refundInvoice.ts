@@ -12,19 +12,15 @@ export interface RefundWish {
   amountMinor?: number;
   reason: string;
   by: string;
-  /** The `Idempotency-Key` of the request. */
   requestKey: string;
 }
 
 export type RefundDecision =
   /** It is ordered, perhaps once more because the first order may be lost. */
   | Recorded
-  /** This refund was asked for before. */
   | { kind: 'repeated'; refund: Refund }
-  /** Another refund was asked for under the same key. */
   | { kind: 'otherRequest'; refund: Refund }
   | { kind: 'notPaid'; status: InvoiceStatus }
-  /** Less is left: the rest has gone back, or is about to. */
   | { kind: 'tooMuch'; leftMinor: number }
   /** The provider takes no such amount of this currency. */
   | { kind: 'badAmount'; error: string }
@@ -120,7 +116,6 @@ export async function refundInvoice(
 /** A person's word on a refund of ours and one that was made at the provider without our id. */
 export interface RefundWord {
   refundId: string;
-  /** The provider's refund. */
   providerId: string;
   /** True: they are one. False: ours is still to be made. */
   isSame: boolean;
@@ -133,7 +128,6 @@ export type SettledRefund =
   | { kind: 'notFound' }
   /** No refund of this id waits for a word on that one of the provider. */
   | { kind: 'notAsked' }
-  /** Ours is more than is left. */
   | { kind: 'tooMuch'; leftMinor: number };
 
 /** Records a person's word on a refund that may have been made by hand. @throws {NoClearAnswer} {NewerVersion} */

@@ -166,9 +166,7 @@ const sentWithinMs = 23 * hour;
 const replacedAfterMs = 23.5 * hour;
 
 export type KeyDecision =
-  /** Send it under this key, which is stored. */
   | { kind: 'send'; number: number }
-  /** Store this key, then send it. */
   | { kind: 'store'; number: number }
   /** Neither: the old key may not be sent any more, and it is too early for the next one. */
   | { kind: 'wait' };

@@ -17,7 +17,6 @@ import {
 export interface RetryWish {
   /** They have found that nothing was charged, and want a new charge. */
   notCharged?: boolean;
-  /** Charge this payment method from now on. */
   paymentMethod?: string;
 }
 
@@ -163,7 +162,6 @@ export interface RetryNote extends RetryWish {
   reason?: string;
   at: string;
   runId?: string;
-  /** Result of a check at the provider. */
   check?: string;
 }
 

@@ -7,7 +7,6 @@ import { metric } from '../platform/appMetrics.ts';
 import { decideProgress, type ProgressDecision, secondPayment } from './decideProgress.ts';
 import { type AfterParts, type Recorded, type RecordParts, record, whySilent } from './record.ts';
 
-/** Outcome of a question about a payment. */
 export type Tracked =
   /** `status`: that of the invoice now. */
   | { kind: 'changed'; status: Invoice['status'] }

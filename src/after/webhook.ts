@@ -71,7 +71,6 @@ export function webhookStage(
     name: stageName,
     input: z.object({
       type: z.enum(Object.values(typeOf)),
-      /** When it ended. */
       at: z.string(),
       customerId: z.string(),
       amountMinor: z.int().positive(),

@@ -88,7 +88,6 @@ export interface ArchiveBlobs {
   read(name: string): Promise<string | undefined>;
   /** Changes the text of a file, if there is one. Only the erasure of a customer does. */
   rewrite(name: string, change: (text: string) => string): Promise<void>;
-  /** The names that begin with this, in order. */
   list(prefix: string): AsyncIterable<string>;
 }
 
@@ -105,6 +104,5 @@ export interface ArchiveStore {
   }): AsyncIterable<readonly StoredInvoice[]>;
   /** The bodies of the outbox messages of a shard that have not been dispatched. */
   undelivered(shard: string): AsyncIterable<readonly unknown[]>;
-  /** The tombstones of a customer, over all shards. */
   archivedOf(customerId: string): Promise<readonly unknown[]>;
 }

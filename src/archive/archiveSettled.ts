@@ -10,7 +10,6 @@ import { metric } from '../platform/appMetrics.ts';
 import type { ArchiveStore, Candidate, StoredInvoice } from './archiveFile.ts';
 import { type ArchiveParts, archiveInvoices, counterRoom, recentCopies } from './moveInvoices.ts';
 
-/** Invoices of one page. */
 const pageSize = 80;
 /** Between two pages, in milliseconds, or as long as the last page took: payments need the database more. */
 const leastRestMs = 100;

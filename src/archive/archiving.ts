@@ -33,7 +33,6 @@ export function archiving(
   return {
     archive,
     customers: customers({ ...ports, poison, invoices, writeReceipt, shards, clock: instance.clock }),
-    /** The invoices wherever they are. */
     invoices: withArchive(cloud.invoices, archive, instance.name),
     /** A tick of the timer that moves them. */
     move: (lease: Lease) => archiveSettled(parts, lease, stopping),

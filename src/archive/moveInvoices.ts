@@ -104,7 +104,6 @@ export async function archiveInvoices(
   return all;
 }
 
-/** Moves those that nobody has changed since they were read, and says how many. */
 async function moveTogether(
   { documents, clock }: ArchiveParts,
   shard: string,

@@ -27,7 +27,6 @@ export interface Rejection {
 const maxNameBytes = 255;
 const maxDescriptionBytes = 1000;
 const mostErrorCharacters = 600;
-/** Unknown fields of a row that its error names. */
 const mostUnknown = 3;
 
 const aCurrency = 'an ISO 4217 currency code, like EUR';
@@ -103,7 +102,8 @@ export function checkedRow(
   };
 }
 
-function refusing(errorOf: (value: string) => string | undefined) {
+/** A check whose fault is the text that `errorOf` gives. */
+export function refusing(errorOf: (value: string) => string | undefined) {
   return (context: { value: string; issues: { push(issue: z.core.$ZodRawIssue): unknown } }) => {
     const message = errorOf(context.value);
     if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { amountShapeError, parseAmount } from '../invoice/money.ts';
 import { fromCsvCell } from '../platform/csv.ts';
 import { type FieldError, problem } from '../platform/problem.ts';
-import { type CheckedRow, checkedRow, importedFields, limitError } from './checkInvoice.ts';
+import { type CheckedRow, checkedRow, importedFields, limitError, refusing } from './checkInvoice.ts';
 import { expecting, unknownName } from './fieldErrors.ts';
 import {
   type FoundRow,
@@ -18,10 +18,7 @@ import {
 const csvSchema = z
   .strictObject({
     ...importedFields,
-    amount: z.string({ error: expecting('an amount, like 19.99') }).check((context) => {
-      const message = amountShapeError(context.value);
-      if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value });
-    }),
+    amount: z.string({ error: expecting('an amount, like 19.99') }).check(refusing(amountShapeError)),
   })
   .transform(({ amount, ...rest }, context) => {
     const parsed = parseAmount(amount, rest.currency);
@@ -33,7 +30,6 @@ const csvSchema = z
   });
 
 export const requiredColumns = ['id', 'customerId', 'amount', 'currency', 'dueAt'] as const;
-/** The required columns and the optional ones. */
 export const columns: readonly string[] = [...requiredColumns, 'paymentMethod', 'description'];
 
 /** One record: its cells as latin1, or why they cannot be told apart. `line` is where it begins, counted from 1. */
@@ -121,7 +117,6 @@ export function* csvRecords(body: Buffer, rowBytes: number): Generator<CsvRecord
   }
 }
 
-/** The cells of a record without a fault. */
 function cellsOf(record: string): string[] {
   if (!record.includes('"')) return record.split(',');
   const found = `,${record}`.matchAll(/,(?:"([^"]*(?:""[^"]*)*)"|([^,]*))/g);
@@ -157,7 +152,6 @@ function checkCells(cells: readonly string[], line: number, names: readonly stri
   return checkCsvInvoice(given);
 }
 
-/** Checks one CSV row, given as its cells by column. */
 export function checkCsvInvoice(cells: Readonly<Record<string, string>>): CheckedRow {
   const given = Object.fromEntries(Object.entries(cells).filter(([, cell]) => cell !== ''));
   return checkedRow(csvSchema.safeParse(given), given, columns);

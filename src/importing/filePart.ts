@@ -3,7 +3,6 @@ import { csvRecords, csvRows } from './csvRows.ts';
 import type { ImportRecord } from './importRecords.ts';
 import { fromLatin1, importLimits, type Row, type RowReader } from './readRows.ts';
 
-/** Rows of a part of a file. */
 const mostPartRows = 1_000;
 
 /** `2-501,503`: numbers of rows. */
@@ -32,7 +31,6 @@ export interface FilePart {
   original: () => (place: number) => unknown;
 }
 
-/** The rows with their numbers in the file. */
 export async function* numbered(
   rows: AsyncIterable<readonly Row[]>,
   { numbers }: FilePart,
@@ -59,7 +57,6 @@ export function inFile(kept: ImportRecord, { numbers, original }: FilePart): Imp
   };
 }
 
-/** Bytes of a row that a record keeps. */
 const mostRowBytes = 3_000;
 
 /** The rows of a short body as they were sent: the cells of a CSV, or the items of an array. Read only if some are refused. */

@@ -71,7 +71,6 @@ function refused({ index, invoice: { id } }: Row & { kind: 'invoice' }, why: str
   return { index, field: 'id', error: `"${id}" ${why}` };
 }
 
-/** Rejections that an answer names. */
 export const mostShown = 100;
 /** Rejections in memory that have not been written. Each has some 700 bytes at most. */
 const mostUnwritten = 400;
@@ -103,13 +102,11 @@ export function importLog(record: ImportRecord, clock: Clock) {
     },
     /** The first rejections by row. */
     shown: lowest,
-    /** Writes so far, if it is time. */
     async keepUp(): Promise<void> {
       const { created, duplicates, rejected } = counts;
       const isDue = clock.monotonic() - writtenAt >= progressMs && created + duplicates + rejected > 0;
       if (isDue || unwritten.length >= mostUnwritten) await write('running');
     },
-    /** Writes the rest at the end. */
     end: write,
   };
 

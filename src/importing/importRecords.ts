@@ -1,7 +1,6 @@
 import type { Page } from '@payonce/jobs/documents';
 import type { Rejection } from './checkInvoice.ts';
 
-/** Progress of an import. */
 export interface ImportProgress {
   /** `stopped`: the rest of its body could not be read. `interrupted`: its process died. */
   status: 'running' | 'completed' | 'stopped' | 'interrupted';
@@ -19,7 +18,6 @@ export interface ImportedFile {
   rows: number;
   /** Names of its columns, in their order; empty if it is JSON. */
   columns: readonly string[];
-  /** Between the values of a row. */
   separator: string;
 }
 
@@ -47,7 +45,6 @@ export function statusAt(
 /** The record of one import, written while it runs. One call at a time. */
 export interface ImportRecord {
   readonly importId: string;
-  /** Adds rejections, and says how far it has come. */
   write(progress: ImportProgress, rejections: readonly Rejection[]): Promise<void>;
 }
 

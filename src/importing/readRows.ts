@@ -3,7 +3,6 @@ import { type Turns, turnMs } from '../platform/eventLoopTurns.ts';
 import { type Problem, problem } from '../platform/problem.ts';
 import type { CheckedRow } from './checkInvoice.ts';
 
-/** Limits of one body. */
 export interface ImportLimits {
   /** Host and worker hold six copies of a body, 16 at once in 2 GB. See FUNCTIONS_REQUEST_BODY_SIZE_LIMIT in infra/. */
   readonly bytes: number;
@@ -40,12 +39,12 @@ export type RowReader = (body: Buffer, limits: ImportLimits) => Iterable<FoundRo
 /** A row of a body; `index` counts them from 0. */
 export type Row = CheckedRow & { index: number };
 
-/** Reads the rows of a body, a few at a time, between which the event loop goes round. Returns why it stopped early, if it did. */
+/** Reads the rows of a body, a few at a time, between which the event loop goes round. `stopped` hears why it stopped early. */
 export async function* readRows(
   body: Buffer,
   reader: RowReader,
-  { limits, turns }: { limits: ImportLimits; turns: Turns },
-): AsyncGenerator<readonly Row[], Problem | undefined> {
+  { limits, turns, stopped }: { limits: ImportLimits; turns: Turns; stopped: (why: Problem) => void },
+): AsyncGenerator<readonly Row[]> {
   let index = 0;
   let rows: Row[] = [];
   await turns.next();
@@ -54,7 +53,8 @@ export async function* readRows(
   for (const row of reader(hasByteOrderMark ? body.subarray(3) : body, limits)) {
     if (row?.kind === 'stop' || (row !== undefined && index >= limits.rows)) {
       yield rows;
-      return row.kind === 'stop' ? row.problem : tooManyRows(limits);
+      stopped(row.kind === 'stop' ? row.problem : tooManyRows(limits));
+      return;
     }
     if (row !== undefined) rows.push({ ...row, index: index++ });
     if (row === undefined || performance.now() - began > turnMs) {
@@ -65,7 +65,6 @@ export async function* readRows(
     }
   }
   yield rows;
-  return undefined;
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -14,22 +14,18 @@ export interface Made {
   at: string;
 }
 
-/** The record of who did what: append only. */
 export interface AuditTrail {
   append(entry: AuditEntry, made?: Made): Promise<void>;
   /** A page, newest first. @throws {BadContinuation} */
   list(query: AuditFilter & { continuation?: string; pageSize: number }): Promise<Page<AuditRecord>>;
 }
 
+/** `from` and `to`: first and last day (`YYYY-MM-DD`, UTC). `actor` and `action`: part of the name, in any case. */
 export interface AuditFilter {
-  /** Of this day and later days (`YYYY-MM-DD`, UTC). */
   from?: string;
-  /** Of this day and earlier days. */
   to?: string;
   target?: string;
-  /** Part of the name of who did it, in any case. */
   actor?: string;
-  /** Part of the name of what was done, in any case. */
   action?: string;
 }
 

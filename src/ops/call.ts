@@ -12,16 +12,13 @@ import type { Caller } from './caller.ts';
 import type { OpsParts } from './opsParts.ts';
 import type { OpsRequest, OpsResponse } from './requests.ts';
 
-/** Parts that a handler works with. */
 export interface CallParts extends OpsParts {
-  /** Release of the app. */
   version: string;
   /** Turns of computing, shared by all imports of this process. */
   turns: Turns;
   calls: Readonly<Record<string, Call>>;
 }
 
-/** Chapters of the OpenAPI document. */
 export const tags = {
   Invoices: 'What is to be paid, and what has become of it',
   Runs: 'Runs of the job that claims what is due',
@@ -55,7 +52,6 @@ type Kind = { method: 'GET'; audit?: string } | { method: 'POST' | 'PATCH'; audi
 export interface Answer<Json extends z.ZodType = z.ZodType> {
   status?: 202;
   json?: Json;
-  /** Description of the CSV form. */
   csv?: string;
   /** Headers, with a description each. */
   headers?: Readonly<Record<string, string>>;
@@ -66,7 +62,6 @@ export interface Answer<Json extends z.ZodType = z.ZodType> {
 /** Adds to the audit trail, under the caller's name and the call's, once the thing has been done. */
 export type AuditRecorder = Intent['record'];
 
-/** A request, once it has been admitted and read. */
 interface Asked<Query, Body, Key, Durable> {
   request: OpsRequest;
   caller: Caller;
@@ -90,7 +85,6 @@ type Declared<
     /** Absent: any parameter is refused, because the caller expects it to do something. */
     query?: Query;
     body?: Body;
-    /** The header `Idempotency-Key`. */
     idempotencyKey?: Key;
     /** The handler needs the Durable Functions client. */
     durable?: Durable;
@@ -122,6 +116,5 @@ export function call<
   Durable extends true | undefined = undefined,
 >(declared: Declared<Query, Body, Json, Key, Durable>): Call {
   const role = declared.method === 'GET' ? 'ops.read' : 'ops.write';
-  // A handler is given what its declaration names, and no caller of this type knows that.
-  return { ...declared, role } as Call;
+  return { ...declared, role };
 }

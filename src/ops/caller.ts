@@ -7,7 +7,6 @@ import type { Call } from './call.ts';
 import { rolesIn } from './principal.ts';
 import type { OpsRequest } from './requests.ts';
 
-/** The person or program that makes a call, and their roles. */
 export interface Caller {
   /** Name, for the audit trail. */
   actor: string;
@@ -16,7 +15,6 @@ export interface Caller {
   roles: readonly Role[];
 }
 
-/** A person or program as records name them. */
 export function named({ actor, actorId }: Pick<Caller, 'actor' | 'actorId'>) {
   return actorId === undefined ? { actor } : { actor, actorId };
 }

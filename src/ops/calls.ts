@@ -32,7 +32,6 @@ export type CallId = keyof typeof calls;
 
 export const callIds = Object.keys(calls) as CallId[];
 
-/** Makes something for each call. */
 export function forEachCall<T>(make: (id: CallId) => T): Record<CallId, T> {
   return Object.fromEntries(callIds.map((id) => [id, make(id)])) as Record<CallId, T>;
 }

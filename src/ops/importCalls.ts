@@ -6,14 +6,7 @@ import { type FilePart, inFile, numbered, originalRows, partQuery } from '../imp
 import { importInvoices, importLog } from '../importing/importInvoices.ts';
 import type { ImportRecord } from '../importing/importRecords.ts';
 import { jsonRows } from '../importing/jsonRows.ts';
-import {
-  importLimits,
-  mediaTypeOf,
-  type Row,
-  type RowReader,
-  readRows,
-  tooLarge,
-} from '../importing/readRows.ts';
+import { importLimits, mediaTypeOf, type RowReader, readRows, tooLarge } from '../importing/readRows.ts';
 import { ShardsChanged } from '../invoice/shard.ts';
 import { type Problem, problem, problemResponse } from '../platform/problem.ts';
 import { wholeBody } from '../platform/wholeBody.ts';
@@ -87,16 +80,12 @@ async function store(
   }: { reader: RowReader; by: string; record: AuditRecorder; kept: ImportRecord; file?: FilePart },
   { invoices, turns, instance }: CallParts,
 ): Promise<OpsResponse<ImportAnswer>> {
-  const reading = { limits: importLimits, turns };
   let stop: Problem | undefined;
-  async function* rows(): AsyncGenerator<readonly Row[]> {
-    stop = yield* readRows(body, reader, reading);
-  }
+  const reading = { limits: importLimits, turns, stopped: (why: Problem) => void (stop = why) };
+  const rows = readRows(body, reader, reading);
   const log = importLog(file === undefined ? kept : inFile(kept, file), instance.clock);
-  const { failure } = await importInvoices(invoices, file === undefined ? rows() : numbered(rows(), file), {
-    by,
-    log,
-  });
+  const read = file === undefined ? rows : numbered(rows, file);
+  const { failure } = await importInvoices(invoices, read, { by, log });
   const { created, duplicates, rejected } = log.counts;
   if (stop !== undefined && created + duplicates + rejected === 0) {
     if (file !== undefined) await log.end('stopped');

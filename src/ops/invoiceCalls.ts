@@ -231,7 +231,6 @@ function refusal(
   }
 }
 
-/** Invoices that one query reads. */
 const exportPageSize = 500;
 /** Invoices of one export: some 20 MB, and half a minute. */
 export const mostExported = 100_000;
@@ -293,7 +292,6 @@ function cellsOf(invoice: Invoice): (string | number)[] {
   ];
 }
 
-/** The notes of people, a line each: when, who and what. */
 function notesIn({ timeline }: Invoice): string {
   const notes = timeline.flatMap(({ at, what, by, text }) =>
     what === noteEntry && typeof text === 'string' ? [`${at} ${by}: ${text}`] : [],

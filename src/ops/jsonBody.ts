@@ -37,7 +37,6 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Fields that are shown of an object that has too many. */
 const fewFields = 3;
 
 const alternatives = z.object({

@@ -3,7 +3,6 @@ import type { Page } from '@payonce/jobs/documents';
 import { z } from 'zod';
 import type { OpsResponse } from './requests.ts';
 
-/** A page of a list as an answer, under the list's name. */
 export function pageAnswer<const Name extends string, Item, View>(
   name: Name,
   { items, continuation }: Page<Item>,
@@ -27,7 +26,6 @@ export function unsealed(list: string, given: string): string | undefined {
   return sealed(list, continuation) === given ? continuation : undefined;
 }
 
-/** The answer of a list, with its continuation sealed. */
 export function withSealedPlace(list: string, answer: OpsResponse): OpsResponse {
   const place = z.object({ continuation: z.string() }).safeParse(answer.jsonBody).data;
   if (place === undefined) return answer;

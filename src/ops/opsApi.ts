@@ -12,7 +12,7 @@ import { problem, problemResponse } from '../platform/problem.ts';
 import { intend, NotRecorded, recordDone } from './audit.ts';
 import { bulkJob } from './bulk/bulkJob.ts';
 import type { AuditRecorder, Call, CallParts } from './call.ts';
-import { type Caller, callerOf, named, type SignIn, whyNotAdmitted } from './caller.ts';
+import { type Caller, callerOf, named, whyNotAdmitted } from './caller.ts';
 import { type CallId, calls, forEachCall } from './calls.ts';
 import { readBody } from './jsonBody.ts';
 import { unsealed, withSealedPlace } from './listPages.ts';
@@ -23,7 +23,6 @@ import { type OpsRequest, type OpsResponse, readIdempotencyKey, readQuery } from
 /** A request in, a response out. The client is needed by the calls that are declared `durable`. */
 export type OpsCall = (request: OpsRequest, orchestrations?: Orchestrations) => Promise<OpsResponse>;
 
-/** The calls under `ops/`, one function each. */
 export function opsApi(given: OpsParts): Record<CallId, OpsCall> {
   const version = appVersion();
   const parts: CallParts = { ...given, version, turns: eventLoopTurns(), calls };
@@ -32,17 +31,15 @@ export function opsApi(given: OpsParts): Record<CallId, OpsCall> {
 
 /** Creates the parts of ops in an app: its calls, and the job behind `POST ops/bulk`. */
 export function operations(
-  given: Omit<OpsParts, 'bulk' | 'callerOf' | 'environment' | 'shards'> & {
+  given: Omit<OpsParts, 'bulk' | 'signIn' | 'environment' | 'shards'> & {
     poison: PoisonItems;
     workItems: Parameters<typeof poisonSource>[1];
   },
-  { environment, shards, signIn }: { environment: string; shards: number; signIn: SignIn },
+  { environment, shards, signIn }: Pick<OpsParts, 'environment' | 'shards' | 'signIn'>,
 ) {
   const deadLetters = [poisonSource(given.poison, given.workItems), ...given.deadLetters];
   const bulk = bulkJob({ ...given, deadLetters });
-  const callerHere = (request: OpsRequest) => callerOf(request, signIn);
-  const parts = { ...given, deadLetters, bulk, environment, shards, callerOf: callerHere };
-  return { bulk, calls: opsApi(parts) };
+  return { bulk, calls: opsApi({ ...given, deadLetters, bulk, environment, shards, signIn }) };
 }
 
 /** Of every answer: it is data of customers, for nobody's cache, and of no other type than it says. */
@@ -57,7 +54,7 @@ function answering(id: CallId, call: Call, parts: CallParts): OpsCall {
 
   async function answer(request: OpsRequest, orchestrations?: Orchestrations): Promise<OpsResponse> {
     if (call.durable && orchestrations === undefined) throw new Error(`${id} needs the Durable client`);
-    const caller = parts.callerOf(request);
+    const caller = callerOf(request, parts.signIn);
     const refused = whyNotAdmitted(call, request, caller);
     if (refused !== undefined) {
       const { method, route, audit: action = `${method} ${route}` } = call;
@@ -75,8 +72,6 @@ function answering(id: CallId, call: Call, parts: CallParts): OpsCall {
   }
 }
 
-const noQuery = z.object({});
-
 /** Values of a body that an erasure has to reach. */
 interface ToErase {
   customerId?: unknown;
@@ -91,7 +86,7 @@ async function respond(
   parts: CallParts,
 ): Promise<OpsResponse> {
   const { route, audit, mayBeEmpty = false } = call;
-  const query = readQuery(request, call.query ?? noQuery);
+  const query = readQuery(request, call.query ?? z.object({}));
   if (!query.ok) return query.response;
   const key = readIdempotencyKey(request, call.idempotencyKey);
   if (!key.ok) return key.response;

@@ -9,7 +9,6 @@ import { summarize } from './summary.ts';
 const mostDeadLetters = 100;
 const latestRuns = 5;
 
-/** Everything that the first page of the dashboard shows, in one answer. */
 export async function overviewOf(parts: OpsParts): Promise<OverviewAnswer> {
   const { invoices, deadLetters, lockStore, job, runs, instance } = parts;
   const { clock } = instance;

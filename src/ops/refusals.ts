@@ -38,7 +38,6 @@ export function notFound(what: string): OpsResponse<never> {
   return problemResponse(problem(404, shortened(`there is no ${what}`)));
 }
 
-/** The thing is not in a state that allows this. */
 export function conflict(detail: string): OpsResponse<never> {
   return problemResponse(problem(409, shortened(detail)));
 }
@@ -51,7 +50,6 @@ export function keyTaken(before: string): OpsResponse<never> {
   );
 }
 
-/** It may work later. */
 export function unavailable(detail: string): OpsResponse<never> {
   return problemResponse(problem(503, detail));
 }

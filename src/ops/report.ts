@@ -30,21 +30,17 @@ export function addUp(counts: readonly DayCount[]): Report {
 }
 
 function under(all: Map<string, Totals>, key: string): Totals {
-  const found = all.get(key) ?? noTotals();
+  const none = () => ({ count: 0, amountMinor: 0 });
+  const empty = { paid: none(), declined: none(), refunded: none(), disputed: none(), disputeLost: none() };
+  const found = all.get(key) ?? empty;
   all.set(key, found);
   return found;
-}
-
-function noTotals(): Totals {
-  const none = () => ({ count: 0, amountMinor: 0 });
-  return { paid: none(), declined: none(), refunded: none(), disputed: none(), disputeLost: none() };
 }
 
 function sorted(all: ReadonlyMap<string, Totals>): [string, Totals][] {
   return [...all].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** The columns of the report as CSV: counts and minor units, then the amounts in their currency. */
 export const reportColumns: readonly string[] = [
   'day',
   'currency',
@@ -53,7 +49,6 @@ export const reportColumns: readonly string[] = [
   ...reportKinds,
 ];
 
-/** The same of one row. */
 export function reportRow({ day, currency, ...totals }: ReportDay): (string | number)[] {
   const cells = reportKinds.flatMap((kind) => [totals[kind].count, totals[kind].amountMinor]);
   // A sum beyond 2⁵³ is about right, and no amount that a bank would know.

@@ -148,7 +148,6 @@ function dayBefore(day: string, days: number): string {
   return new Date(Date.parse(day) - days * dayMs).toISOString().slice(0, 10);
 }
 
-/** True if CSV is named, and JSON is not. */
 function acceptsCsv(accept: string | null): boolean {
   const types = accept?.toLowerCase() ?? '';
   return types.includes('text/csv') && !types.includes('application/json');

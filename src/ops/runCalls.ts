@@ -164,7 +164,6 @@ export const runCalls = {
   }),
 };
 
-/** A run of any job. */
 async function findRun({ job, bulk, runs }: Pick<OpsParts, 'job' | 'bulk' | 'runs'>, id: string) {
   return (await runs.read(job.name, id)) ?? (await runs.read(bulk.name, id));
 }

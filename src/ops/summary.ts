@@ -15,7 +15,6 @@ interface SummaryParts {
   instance: Pick<Instance, 'clock'>;
 }
 
-/** Counts of everything, over all shards. */
 export async function summarize(parts: SummaryParts): Promise<Summary> {
   const { invoices, outbox, pauses, instance } = parts;
   const now = instance.clock.now();

@@ -10,7 +10,6 @@ import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
 import { ofVoid, whyNotCorrected } from '../notCorrected.ts';
 import { type BulkInvoiceFilter, isAskedFor, listFilter, type NotChanged } from './bulkRequest.ts';
 
-/** Invoices of one shard that are changed together. */
 export interface InvoicePiece {
   kind: 'invoices';
   shard: string;
@@ -52,7 +51,6 @@ export async function* invoicePieces(
   }
 }
 
-/** True if a retry would change the invoice. Pure. */
 export function canRetry(invoice: Invoice, now: string): boolean {
   return invoice.status === 'pending' ? waitsForRetry(invoice, now) : true;
 }
@@ -107,7 +105,6 @@ export async function retryPiece(
   return { counts, refused: [...left, ...missing.map((id) => ({ id, why: 'it is no longer there' }))] };
 }
 
-/** The counts of a piece, and what was not changed. */
 export interface PieceDone {
   counts: RunCounts;
   refused: readonly NotChanged[];

@@ -81,7 +81,6 @@ export function whyInvoice({ reason, timeline }: Pick<Invoice, 'reason' | 'timel
   return typeof last?.reason === 'string' ? last.reason : '';
 }
 
-/** True if an invoice is one of those asked for, as it is stored now. Pure. */
 export function isAskedFor(invoice: Invoice, filter: BulkInvoiceFilter): boolean {
   const { status, customer, currency, dueAfter, dueBefore, reason, before, after } = filter;
   const since = stepsOf(invoice.timeline).at(-1)?.at ?? invoice.createdAt;
@@ -97,7 +96,6 @@ export function isAskedFor(invoice: Invoice, filter: BulkInvoiceFilter): boolean
   );
 }
 
-/** Something that a bulk run was asked to change, and why it did not. */
 export interface NotChanged {
   id: string;
   why: string;
@@ -115,7 +113,6 @@ export function refusedDetail(refused: readonly NotChanged[]): { refused: string
   return { refused: JSON.stringify(refused) };
 }
 
-/** Undoes that. Pure. */
 export function refusedIn({ refused }: Readonly<Record<string, unknown>>): NotChanged[] {
   return typeof refused === 'string' ? refusedSchema.parse(JSON.parse(refused)) : [];
 }
