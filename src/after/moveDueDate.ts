@@ -1,7 +1,6 @@
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
-import type { Corrected } from './corrections.ts';
 import { type RecordParts, record } from './record.ts';
 
 export type DueDateDecision =
@@ -21,18 +20,15 @@ export function decideDueDate(
   return { kind: 'move', set: { dueAt, actionableAt: dueAt, importedDueAt } };
 }
 
-export type MovedInvoice =
-  /** `before`: the due date until then, ISO 8601. */
-  | ({ kind: 'moved'; before: string } & Corrected)
-  | { kind: 'notFound' }
-  | Exclude<DueDateDecision, { kind: 'move' }>;
-
-/** Gives a pending invoice another due date, on behalf of `actor`, whatever it waited for. @throws {NoClearAnswer} {NewerVersion} */
+/**
+ * Gives a pending invoice another due date, on behalf of `actor`, whatever it waited for. `before`: the date until then (ISO 8601).
+ * @throws {NoClearAnswer} {NewerVersion}
+ */
 export async function moveDueDate(
   parts: RecordParts,
   id: string,
   { actor: by, dueAt }: { actor: string; dueAt: string },
-): Promise<MovedInvoice> {
+) {
   const updated = await record<Exclude<DueDateDecision, { kind: 'move' }>>(parts, id, (invoice) => {
     const decision = decideDueDate(invoice, dueAt);
     if (decision.kind !== 'move') return decision;
@@ -41,5 +37,5 @@ export async function moveDueDate(
   });
   if (updated.kind !== 'updated') return updated;
   const { before, invoice } = updated;
-  return { kind: 'moved', before: before.dueAt, from: before.status, invoice };
+  return { kind: 'moved' as const, before: before.dueAt, from: before.status, invoice };
 }

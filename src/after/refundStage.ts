@@ -63,12 +63,8 @@ export function refundStage(parts: AfterParts): Stage {
 
       /** Number of the idempotency key to send now, once it is stored; undefined if the refund is no longer to be made. */
       async function storedKey(): Promise<number | undefined> {
-        const updated = await record(
-          parts,
-          id,
-          (stored, now) => decideStoredKey(stored, refundId, now),
-          assertHeld,
-        );
+        const decide = (stored: Invoice, now: number) => decideStoredKey(stored, refundId, now);
+        const updated = await record(parts, id, decide, assertHeld);
         if (updated.kind === 'updated') return refundOf(updated.invoice, refundId)?.key?.number;
         if (updated.kind === 'notFound' || updated.kind === 'ended') return undefined;
         if (updated.kind === 'send') return updated.number;
@@ -76,12 +72,8 @@ export function refundStage(parts: AfterParts): Stage {
       }
 
       async function refused(failure: string): Promise<Effect> {
-        await record(
-          parts,
-          id,
-          (stored, now) => refusedRefund(stored, { refundId, failure }, now),
-          assertHeld,
-        );
+        const decide = (stored: Invoice, now: number) => refusedRefund(stored, { refundId, failure }, now);
+        await record(parts, id, decide, assertHeld);
         return { result: 'refused', failure };
       }
     },

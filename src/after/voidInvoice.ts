@@ -131,17 +131,9 @@ export function voidInvoice(
   }
 
   async function write(invoice: Invoice, why: Record<string, string> = {}): Promise<VoidedInvoice | 'again'> {
-    const written = await ifStillSo(parts, invoice, () => ({
-      change: voided(invoice, reason),
-      entry: {
-        what: 'voided',
-        by: actor,
-        from: invoice.status,
-        reason,
-        ...(runId === undefined ? {} : { runId }),
-        ...why,
-      },
-    }));
+    const run = runId === undefined ? {} : { runId };
+    const entry = { what: 'voided', by: actor, from: invoice.status, reason, ...run, ...why };
+    const written = await ifStillSo(parts, invoice, () => ({ change: voided(invoice, reason), entry }));
     return written === 'again' ? written : { kind: 'voided', repeated: false, ...written };
   }
 

@@ -46,27 +46,19 @@ export async function appendLines(
 }
 
 /** An import as the metadata of its blob, which blobImportReads.ts reads. */
-export function metadataOf({
-  status,
-  created,
-  duplicates,
-  rejected,
-  sums,
-  by,
-  startedAt,
-  updatedAt,
-  file,
-  parts,
-}: Omit<ImportView, 'importId' | 'status'> & { status: string; parts?: number }): Record<string, string> {
+export function metadataOf(
+  view: Omit<ImportView, 'importId' | 'status'> & { status: string; parts?: number },
+): Record<string, string> {
+  const { file, parts } = view;
   return {
-    status,
-    created: `${created}`,
-    duplicates: `${duplicates}`,
-    rejected: `${rejected}`,
-    sums: encodeURIComponent(JSON.stringify(sums)),
-    by: encodeURIComponent(by.toWellFormed()),
-    startedat: startedAt,
-    updatedat: updatedAt,
+    status: view.status,
+    created: `${view.created}`,
+    duplicates: `${view.duplicates}`,
+    rejected: `${view.rejected}`,
+    sums: encodeURIComponent(JSON.stringify(view.sums)),
+    by: encodeURIComponent(view.by.toWellFormed()),
+    startedat: view.startedAt,
+    updatedat: view.updatedAt,
     ...(file === undefined ? {} : { file: encodeURIComponent(JSON.stringify(file).toWellFormed()) }),
     ...(parts === undefined ? {} : { parts: `${parts}` }),
   };

@@ -150,11 +150,8 @@ export const invoiceCalls = {
     answer: { status: 202, json: refundAnswer },
     problems: [404, 409],
     async handle({ id, caller, body, idempotencyKey, record }, parts) {
-      const requested = await refundInvoice(parts.corrections, id, {
-        ...body,
-        by: caller.actor,
-        idempotencyKey,
-      });
+      const wish = { ...body, by: caller.actor, idempotencyKey };
+      const requested = await refundInvoice(parts.corrections, id, wish);
       if (requested.kind !== 'requested') return refusal(id, requested, body);
       const { id: refundId, amountMinor, status, at } = requested.refund;
       const detail = { refundId, amountMinor, reason: body.reason, idempotencyKey };
