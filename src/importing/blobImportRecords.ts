@@ -66,7 +66,7 @@ function partOf({ importId, blob, etag, contentLength = 0, before }: PartFound, 
         startedAt: before.startedat,
         updatedAt: new Date(clock.now()).toISOString(),
       });
-      await appendLines(blob, rejections, contentLength);
+      if (rejections.length > 0) await appendLines(blob, rejections, contentLength);
       // Rejections have moved the ETag; those of another try would be behind other bytes.
       const conditions = rejections.length > 0 || etag === undefined ? {} : { conditions: { ifMatch: etag } };
       await blob.setMetadata(metadata, { ...conditions, ...inTime() });

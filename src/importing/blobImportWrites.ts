@@ -25,7 +25,7 @@ export function importWrites(container: ContainerClient, clock: Clock): Pick<Imp
           const isFirst = !isThere;
           if (isFirst) await blob.create({ metadata, ...inTime() });
           isThere = true;
-          size = await appendLines(blob, rejections, size);
+          if (rejections.length > 0) size = await appendLines(blob, rejections, size);
           if (!isFirst) await blob.setMetadata(metadata, inTime());
         },
       };
@@ -39,7 +39,6 @@ export async function appendLines(
   rejections: readonly Rejection[],
   size: number,
 ): Promise<number> {
-  if (rejections.length === 0) return size;
   const lines = Buffer.from(rejections.map((rejection) => `${JSON.stringify(rejection)}\n`).join(''));
   await append(blob, lines, size);
   return size + lines.length;

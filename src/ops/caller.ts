@@ -25,12 +25,9 @@ export type SignIn = 'none' | 'platform' | 'missing';
 const longestActor = 256;
 
 /** A name in one line of plain text, 80 characters at most; empty if it is none. */
-function said(given: string | null): string {
+function said(given: string): string {
   try {
-    const name = decodeURIComponent(given ?? '')
-      .trim()
-      .slice(0, 80)
-      .toWellFormed();
+    const name = decodeURIComponent(given).trim().slice(0, 80).toWellFormed();
     return isPlainText(name) && hasVisible(name) && !/[\r\n]/.test(name) ? name : '';
   } catch {
     return '';
@@ -47,7 +44,8 @@ const unknown: Caller = { actor: 'a caller without the sign-in that OPS_SIGN_IN 
  */
 export function callerOf({ headers }: Pick<OpsRequest, 'headers'>, signIn: SignIn): Caller {
   if (signIn === 'none') {
-    const name = said(headers.get('x-actor'));
+    const given = headers.get('x-actor');
+    const name = given === null ? '' : said(given);
     return { actor: name === '' ? 'function key' : `function key (says: ${name})`, roles };
   }
   if (signIn === 'missing') return unknown;
