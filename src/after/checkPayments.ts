@@ -13,21 +13,24 @@ const atOnce = 8;
 
 export type CheckParts = AfterParts & { invoices: Pick<InvoiceStore, 'toCheck'> };
 
-export type CheckCounts = Record<Tracked['kind'], number>;
-
 /**
- * Asks the provider about the payments whose next check is due, longest due first, until none is left or `signal` aborts: those
- * in progress, and those with refunds or disputes that are not decided. All of that ends this way, even if no event ever comes.
- *
- * @throws {LeaseLost} its lease is gone
+ * Asks the provider about the payments whose next check is due, longest due first: those in progress, and those with refunds or
+ * disputes that are not decided. All of that ends this way, even if no event ever comes. @throws {LeaseLost}
  */
 export async function checkPayments(
   parts: CheckParts,
   lease: Pick<Lease, 'assertHeld'>,
   signal: AbortSignal,
-): Promise<CheckCounts> {
+): Promise<Record<Tracked['kind'], number>> {
   const { clock, telemetry } = parts.instance;
-  const counts: CheckCounts = { changed: 0, nothing: 0, unsettled: 0, notOurs: 0, notHere: 0, notAsked: 0 };
+  const counts: Record<Tracked['kind'], number> = {
+    changed: 0,
+    nothing: 0,
+    unsettled: 0,
+    notOurs: 0,
+    notHere: 0,
+    notAsked: 0,
+  };
   const seen = new Set<string>();
   while (!signal.aborted) {
     lease.assertHeld();
@@ -59,10 +62,7 @@ export async function checkPayments(
     return ofItsPayment;
   }
 
-  /**
-   * The provider does not know the payment, as with the key of another account, or it has nothing to tell: it is asked again
-   * later, and counted.
-   */
+  /** Sets the next check of a payment of which the provider has nothing to tell, or which it does not know. */
   async function checkLater(read: Invoice, why: 'notOurs' | 'nothing'): Promise<void> {
     const what = why === 'notOurs' ? 'the provider does not know the payment' : 'nothing new at the provider';
     await record<{ kind: 'movedOn' }>(

@@ -8,7 +8,6 @@ import { whySilent } from './record.ts';
 /** The provider's view of an invoice. `differs`: a payment that it no longer knows, too. */
 export type ProviderView =
   | Exclude<FoundPayment, { kind: 'blocked' | 'unknown' }>
-  /** The provider could not say. */
   | { kind: 'silent'; message: string };
 
 /** Views by weight, heaviest first. Of two alike, the payment that the invoice names comes first. */
@@ -21,10 +20,7 @@ const precedence: readonly ProviderView['kind'][] = [
   'notFound',
 ];
 
-/**
- * Asks the provider for payments of an invoice: by the ids that the invoice names, by search, and in the list of the
- * customer's payments, which does not lag as the search does.
- */
+/** Asks for payments of an invoice: by the ids that it names, by search, and in the customer's list, which does not lag. */
 export async function checkProvider(
   calls: Pick<PaymentCalls, 'find' | 'retrieve'>,
   invoice: Invoice,
@@ -44,7 +40,6 @@ export async function checkProvider(
   return weightiest([shown, ...views, viewOfFound(await calls.find(sought))]);
 }
 
-/** The view that counts. Pure. */
 export function weightiest(views: readonly ProviderView[]): ProviderView {
   const [first = { kind: 'notFound' as const }] = views.toSorted(
     (one, other) => precedence.indexOf(one.kind) - precedence.indexOf(other.kind),
@@ -53,24 +48,14 @@ export function weightiest(views: readonly ProviderView[]): ProviderView {
 }
 
 function viewOfFound(found: FoundPayment | NotCalled): ProviderView {
-  switch (found.kind) {
-    case 'found':
-    case 'processing':
-    case 'differs':
-    case 'reversed':
-    case 'notFound':
-      return found;
-    case 'notCalled':
-    case 'blocked':
-    case 'unknown':
-      return { kind: 'silent', message: whySilent(found) };
-  }
+  return found.kind === 'notCalled' || found.kind === 'blocked' || found.kind === 'unknown'
+    ? { kind: 'silent', message: whySilent(found) }
+    : found;
 }
 
 function unknownPayment(paymentId: string): ProviderView {
-  const message =
-    `the provider does not know payment ${paymentId}, which the timeline names: void the invoice, or retry it with ` +
-    'notCharged';
+  const advice = 'void the invoice, or retry it with notCharged';
+  const message = `the provider does not know payment ${paymentId}, which the timeline names: ${advice}`;
   return { kind: 'differs', paymentId, message };
 }
 
@@ -78,8 +63,8 @@ function unknownPayment(paymentId: string): ProviderView {
 export type TooEarly = { kind: 'wait'; until: string; seen: 'notFound' | 'differs' | 'reversed' };
 
 /**
- * Decides if the provider's answer counts. That there is no payment of ours counts only if the question was asked (`askedAt`,
- * milliseconds) after the last call had ended for certain (`callsOverAt`; see paying/payingPolicy.ts). Pure.
+ * Decides if the answer counts. That there is no payment of ours counts only if it was asked for (`askedAt`, milliseconds) after the
+ * last call had ended for certain (`callsOverAt`; see paying/payingPolicy.ts). Pure.
  */
 export function onceCallsAreOver(
   view: ProviderView,

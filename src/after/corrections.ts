@@ -6,13 +6,11 @@ import { callsOverAt } from '../paying/payingPolicy.ts';
 import { checkProvider, onceCallsAreOver, type ProviderView } from './checkProvider.ts';
 import { type AfterParts, type Recorded, type RecordParts, record } from './record.ts';
 
-/** Parts of every correction. */
 export type CorrectionParts = Omit<AfterParts, 'settlement'>;
 
 /** Why a correction was not made. Nothing was changed, except for a payment that was found. */
 export type NotCorrected =
   | { kind: 'notFound' }
-  /** Its state does not allow it. */
   | { kind: 'refused'; status: InvoiceStatus }
   /** The provider has a payment for it. It is recorded: the invoice is paid or processing now. */
   | { kind: 'recorded'; from: InvoiceStatus; status: 'paid' | 'processing'; paymentId: string }
@@ -22,9 +20,7 @@ export type NotCorrected =
   | { kind: 'wait'; until: string }
   /** The provider has something that a person has to look at. */
   | { kind: 'unclear'; message: string }
-  /** The provider does not cancel the payment. */
   | { kind: 'notCanceled'; paymentId: string; message: string }
-  /** The provider could not say. */
   | { kind: 'silent'; message: string }
   /** Others changed the invoice each time before this could be written. */
   | { kind: 'contended' };
@@ -39,10 +35,8 @@ export interface Corrected {
 const mostTries = 5;
 
 /**
- * Decides on an invoice until the decision holds: it is read, `attempt` decides (and may ask the provider), and what is to be written
- * is written only if nobody has changed the invoice since. `again`: it has changed, so it is read again.
- *
- * @throws {NoClearAnswer} {NewerVersion}
+ * Decides on an invoice until the decision holds: `attempt` may ask the provider, and writes only if nobody has changed the invoice
+ * since it was read. `again`: somebody has. @throws {NoClearAnswer} {NewerVersion}
  */
 export async function whileUnchanged<Other extends { kind: string }>(
   invoices: Pick<InvoiceStore, 'find'>,
@@ -73,7 +67,6 @@ export async function ifStillSo(
 /** Longest wait of a call for its turn (ms): somebody waits for the answer. */
 const turnWithinMs = 20_000;
 
-/** The provider's calls for one correction. */
 export function callsOf({ provider, instance: { clock } }: Pick<CorrectionParts, 'provider' | 'instance'>) {
   return provider.within({ before: clock.monotonic() + turnWithinMs });
 }
@@ -85,12 +78,7 @@ export async function providerSays(parts: CorrectionParts, invoice: Invoice) {
   return onceCallsAreOver(view, { askedAt, callsOverAt: callsOverAt(invoice) });
 }
 
-/**
- * Records a payment that a check has found, if the invoice is still as it was: it is paid, or processing, as if its
- * settlement had said so.
- *
- * @throws {NoClearAnswer}
- */
+/** Records a payment that a check has found, if the invoice is still as it was. @throws {NoClearAnswer} */
 export async function recordPayment(
   parts: CorrectionParts,
   invoice: Invoice,
@@ -101,11 +89,6 @@ export async function recordPayment(
     return { ...change, entry: { ...entry, found: 'by the check before a correction' } };
   });
   if (recorded === 'again') return recorded;
-  const { paymentId, kind } = payment;
-  return {
-    kind: 'recorded',
-    from: recorded.from,
-    status: kind === 'found' ? 'paid' : 'processing',
-    paymentId,
-  };
+  const status = payment.kind === 'found' ? 'paid' : 'processing';
+  return { kind: 'recorded', from: recorded.from, status, paymentId: payment.paymentId };
 }

@@ -23,17 +23,15 @@ import { decideDecline } from '../paying/settlement.ts';
 import { goneBackNote } from './checkProvider.ts';
 import type { Recorded } from './record.ts';
 
-/** Meaning of the provider's view of a payment for its invoice. */
 export type ProgressDecision =
   | Recorded
-  /** Nothing is new. */
   | { kind: 'nothing' }
   /** The invoice is not settled yet: what has to be recorded comes when it is. */
   | { kind: 'unsettled' };
 
 /**
- * Cleared once the awaited payment has moved no money. Nobody asks about the refunds and disputes of an unpaid invoice's second
- * payment, so they would grow stale. Should its money come back, an event names it, and it is recorded anew.
+ * Cleared once the awaited payment has moved no money: reversals of an unpaid invoice's second payment would grow stale. Should its
+ * money come back, an event names it.
  */
 const endedClears = ['checkAt', 'reversals'] as const;
 
@@ -126,10 +124,7 @@ export function decideProgress(
     );
   }
 
-  /**
-   * The invoice has another payment. Nothing here makes a second one, but a person in the provider's dashboard can: the
-   * timeline says so once, and an alert.
-   */
+  /** The invoice has another payment: a person has made a second one in the provider's dashboard. */
   function ofAnother(): ProgressDecision {
     const { reversals: before } = invoice;
     const isKnown = before?.payments?.some(({ id }) => id === paymentId) === true;

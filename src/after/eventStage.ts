@@ -15,12 +15,11 @@ export function eventItem({ eventId, paymentId, ...input }: ProviderEvent): Work
 }
 
 /**
- * The stage that looks into an event: the payment is retrieved, and what the provider says now is recorded. So events may
- * come twice, late, in any order and with any content. Two may even be at work for one payment at the same moment, because
- * each change is a compare-and-swap: no lease is needed.
+ * The stage that looks into an event: what the provider says of the payment now is recorded. So events may come twice, late, in any
+ * order and with any content, and need no lease: each change is a compare-and-swap.
  *
- * An event that comes before the settlement of its invoice is retried until the invoice is settled, however long an outage
- * keeps it waiting: it may be of another payment than the one that is being made.
+ * One that comes before the settlement of its invoice is retried until then: it may be of another payment than the one that is being
+ * made.
  */
 export function paymentEventStage(parts: AfterParts): Stage {
   return defineStage({
@@ -68,11 +67,8 @@ function notHere(message: string, tries: number): Effect {
 }
 
 /**
- * Decides if an event about a payment can tell anything new about its invoice, or the provider need not be asked. Most events
- * are about cards that were charged a moment ago, and the answer to the charge has said it all. Pure.
- *
- * A wrong or forged hint does no harm: to leave a payment alone is what happens without an event, and otherwise the payment
- * is retrieved.
+ * Decides if the provider has to be asked about the payment of an event. Most are of cards that were charged a moment ago, of which
+ * the answer to the charge has said it all. A wrong hint does no harm: nothing but the retrieved payment counts. Pure.
  */
 export function decideHint(
   { status, payment }: Pick<Invoice, 'status' | 'payment'>,

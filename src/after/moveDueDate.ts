@@ -1,10 +1,8 @@
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
-import type { Corrected } from './corrections.ts';
 import { type RecordParts, record } from './record.ts';
 
-/** Decision on a person's request to move a due date. */
 export type DueDateDecision =
   | { kind: 'move'; set: Pick<NonNullable<InvoiceChange['set']>, 'dueAt' | 'actionableAt' | 'importedDueAt'> }
   /** Nothing waits for its due date any more. */
@@ -12,10 +10,7 @@ export type DueDateDecision =
   /** It may have been charged, and has to be asked about on its own schedule. */
   | { kind: 'mayBeCharged' };
 
-/**
- * Decides whether an invoice becomes due at another time (ISO 8601, UTC, milliseconds). The imported date is kept, so that
- * the same file can be imported again. Pure.
- */
+/** Decides on another due date (ISO 8601, UTC). The imported one is kept, so that the same file can be imported again. Pure. */
 export function decideDueDate(
   { status, payment, dueAt: before, importedDueAt = before }: Invoice,
   dueAt: string,
@@ -25,37 +20,22 @@ export function decideDueDate(
   return { kind: 'move', set: { dueAt, actionableAt: dueAt, importedDueAt } };
 }
 
-export type MovedInvoice =
-  /** `before`: the due date until then, ISO 8601. */
-  | ({ kind: 'moved'; before: string } & Corrected)
-  | { kind: 'notFound' }
-  | Exclude<DueDateDecision, { kind: 'move' }>;
-
 /**
- * Gives a pending invoice another due date (ISO 8601, UTC, milliseconds), on behalf of `actor`. It is paid then, whatever
- * retry it waited for.
- *
+ * Gives a pending invoice another due date, on behalf of `actor`, whatever it waited for. `before`: the date until then (ISO 8601).
  * @throws {NoClearAnswer} {NewerVersion}
  */
 export async function moveDueDate(
   parts: RecordParts,
   id: string,
   { actor: by, dueAt }: { actor: string; dueAt: string },
-): Promise<MovedInvoice> {
+) {
   const updated = await record<Exclude<DueDateDecision, { kind: 'move' }>>(parts, id, (invoice) => {
     const decision = decideDueDate(invoice, dueAt);
     if (decision.kind !== 'move') return decision;
     const entry = { what: 'due date moved', by, from: invoice.dueAt, to: dueAt };
     return { kind: 'change', change: { set: decision.set }, entry };
   });
-  switch (updated.kind) {
-    case 'notFound':
-      return updated;
-    case 'refused':
-      return updated.why;
-    case 'updated': {
-      const { before, invoice } = updated;
-      return { kind: 'moved', before: before.dueAt, from: before.status, invoice };
-    }
-  }
+  if (updated.kind !== 'updated') return updated;
+  const { before, invoice } = updated;
+  return { kind: 'moved' as const, before: before.dueAt, from: before.status, invoice };
 }

@@ -19,11 +19,10 @@ export interface EventCursor {
 
 /** All in seconds, on the provider's clock. */
 const hour = 3_600;
-const day = 24 * hour;
 /** Overlap of two reads of the list: nobody promises that an event is listed the moment it happens. */
 const overlap = 120;
 /** Stripe lists events for 30 days (https://docs.stripe.com/api/events): the first look goes back as far. */
-const kept = 30 * day;
+const kept = 30 * 24 * hour;
 /** With a webhook: how often the list is read, and how much time the webhook has to bring an event. */
 const lookEvery = hour;
 const deliveredWithin = 600;
@@ -41,7 +40,6 @@ export interface EventsRead {
 export interface EventListParts {
   events: ProviderEvents;
   cursor: EventCursor;
-  /** Puts a text on the queue of work items. */
   send: (text: string) => Promise<void>;
   /** For every page. While payments are paused none has a turn. */
   pacer: Pick<Pacer, 'turn'>;
@@ -61,11 +59,10 @@ type PartRead =
 
 /**
  * Creates the reader of the provider's list of events: what happened since the last tick goes to the queue, as if it had been
- * delivered. The cursor follows once it is there. If nothing happened, a tick costs one call and one read of the cursor. Beside
- * a webhook each process reads once an hour what that should have brought, up to ten minutes ago, and queues what it has not.
+ * delivered, and then the cursor follows. Beside a webhook each process reads once an hour what that should have brought.
  *
- * More than a page is a backlog, which is read in parts. A part ends before the newest event that is listed: the provider's
- * clock has passed that time, whatever ours says. A part that ended in its future would hide what happens until then.
+ * More than a page is a backlog, which is read in parts. A part ends before the newest event that is listed: one that ended in the
+ * future of the provider's clock would hide what happens until then.
  */
 export function createReadEventList({
   events,

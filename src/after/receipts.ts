@@ -6,23 +6,18 @@ import { z } from 'zod';
 import type { FollowUp } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 
-/** Where receipts are kept. */
 export interface ReceiptStore {
   /** Writes a JSON text under a name; the same name again overwrites it. */
   write(name: string, json: string, signal: AbortSignal): Promise<void>;
 }
 
 const stageName = 'receipt';
-/** Milliseconds for one receipt. */
+/** Milliseconds. */
 const writeMs = 10_000;
 
-/**
- * Receipts that one process writes at the same time. By default they share a storage account with the leases, and more of
- * them would make each renewal wait behind a backlog.
- */
+/** Receipts that one process writes at once. They share a storage account with the leases, whose renewals would wait behind more. */
 const writtenAtOnce = 16;
 
-/** Orders the receipt of an invoice that was paid. There is one per invoice, because it is paid once. */
 export const receiptFollowUp: FollowUp = {
   name: stageName,
   on: ['paid'],
@@ -36,23 +31,22 @@ export const receiptFollowUp: FollowUp = {
   },
 };
 
-/**
- * The stage that writes the receipt of a paid invoice. Idempotent by name: one receipt per payment, the same however often
- * and by however many processes it is written. So it needs no lease.
- */
+const receiptInput = z.object({
+  customerId: z.string(),
+  amountMinor: z.int().positive(),
+  currency: z.string(),
+  paymentId: z.string(),
+  paidAt: z.string(),
+  description: z.string().exactOptional(),
+});
+
+/** The stage that writes the receipt of a paid invoice: the same however often it is written, so it needs no lease. */
 export function receiptStage(receipts: ReceiptStore): Stage {
   const limit = pLimit(writtenAtOnce);
   return defineStage({
     name: stageName,
     lease: false,
-    input: z.object({
-      customerId: z.string(),
-      amountMinor: z.int().positive(),
-      currency: z.string(),
-      paymentId: z.string(),
-      paidAt: z.string(),
-      description: z.string().exactOptional(),
-    }),
+    input: receiptInput,
     async handle(input, { resourceId, signal }) {
       const { name, json } = receiptOf({ invoiceId: resourceId, ...input });
       await limit(() => receipts.write(name, json, signal)).catch((error: unknown) => {
@@ -64,18 +58,8 @@ export function receiptStage(receipts: ReceiptStore): Stage {
   });
 }
 
-interface Receipt {
-  invoiceId: string;
-  customerId: string;
-  amountMinor: number;
-  currency: string;
-  paymentId: string;
-  paidAt: string;
-  description?: string;
-}
-
 /** The receipt of an invoice, as a text under its name. Pure. */
-function receiptOf(receipt: Receipt) {
+function receiptOf(receipt: z.infer<typeof receiptInput> & { invoiceId: string }) {
   return { name: receiptName(receipt.invoiceId, receipt.paymentId), json: JSON.stringify(receipt, null, 2) };
 }
 

@@ -9,10 +9,7 @@ import { stripeSignedEvents } from '../stripe/stripeEvents.ts';
 import { eventItem } from './eventStage.ts';
 import { createReadEventList, type EventListParts } from './readEventList.ts';
 
-/**
- * Takes events in. Without `webhookSecrets` the provider's list is read at every tick. With them the provider delivers its
- * events, and the list is read once an hour for those that did not arrive.
- */
+/** Takes events in: by webhook if there are `webhookSecrets`, and from the provider's list. */
 export function eventIntake({
   webhookSecrets,
   effects,
@@ -29,7 +26,6 @@ export function eventIntake({
   return { receive, readList: createReadEventList(isDelivered ? { ...parts, isDone } : parts) };
 }
 
-/** The part of an HTTP request that is needed; the request of Azure Functions has that shape. */
 export type EventRequest = RequestBody;
 
 export interface EventResponse {
@@ -39,15 +35,11 @@ export interface EventResponse {
   jsonBody?: unknown;
 }
 
-/**
- * The largest body that is looked at, in bytes. Stripe's events are smaller than 256 KB. Anyone who knows the address can send
- * something, and a signature can only be checked over the whole body.
- */
+/** The largest body that is looked at, in bytes: anyone can send something, and Stripe's events are smaller than 256 KB. */
 export const mostEventBytes = 262_144;
 
 /**
- * Creates the call that takes events of the provider. It does no more than store them: the provider waits for the answer
- * and sends everything again that is not stored.
+ * Creates the call that stores events of the provider, which sends again what is not stored.
  *
  * 200 stored, or of no use here. 400 not signed, or not an event. 404 no secret is configured. 413 too large. 503 not stored.
  */
@@ -58,7 +50,6 @@ export function createReceiveEvent({
 }: {
   /** Absent: no secret is configured. */
   read?: ReadSignedEvent;
-  /** Puts a text on the queue of work items. */
   send: (text: string) => Promise<void>;
   instance: Pick<Instance, 'telemetry' | 'log'>;
 }): (request: EventRequest) => Promise<EventResponse> {

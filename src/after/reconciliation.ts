@@ -10,9 +10,8 @@ import type { FoundPayment } from '../paying/paymentProvider.ts';
 import { type AfterParts, isHeld, type Recorded, record, whySilent } from './record.ts';
 
 /**
- * For this long after an invoice was parked, in milliseconds, a search that finds no payment proves nothing. Stripe usually
- * shows a payment within a minute, but later during an outage (https://docs.stripe.com/search#data-freshness), and that is
- * when invoices are parked.
+ * Time after the parking of an invoice in which a search that finds no payment proves nothing (ms). Stripe's lags by a minute, and
+ * more during an outage (https://docs.stripe.com/search#data-freshness), when invoices are parked.
  */
 const searchUncertainMs = 3_600_000;
 
@@ -31,10 +30,8 @@ export const reconciliationFollowUp: FollowUp = {
 type LookUpParts = Omit<AfterParts, 'settlement'>;
 
 /**
- * The stage that looks a parked invoice up at the provider. If a payment is found, the invoice was charged, so it becomes
- * paid and its receipt is ordered; if the payment is alive, it is followed. If none is found for an hour, or one with
- * another amount, or one whose money has gone back, the invoice stays parked, and its timeline says so; to try again is
- * then for a person to decide. Nothing is ever charged here.
+ * The stage that looks a parked invoice up at the provider. A payment that is found is recorded. If none is found for an hour, or one
+ * with another amount, or whose money has gone back, the invoice stays parked, and a person decides. Nothing is ever charged here.
  */
 export function reconciliationStage(parts: LookUpParts): Stage {
   const { clock } = parts.instance;
@@ -71,24 +68,19 @@ export function reconciliationStage(parts: LookUpParts): Stage {
     },
   });
 
-  function mayLag(invoice: Invoice): boolean {
-    return clock.now() - parkedAt(invoice) < searchUncertainMs;
+  /** False if the timeline does not say when it was parked, as after an edit by hand. */
+  function mayLag({ timeline }: Invoice): boolean {
+    const at = timeline.findLast(({ what }) => what === 'parked')?.at;
+    return at !== undefined && clock.now() - Date.parse(at) < searchUncertainMs;
   }
 }
 
-/** True while there is something to find out: a person may have decided meanwhile. */
+/** True while nobody has decided. */
 export function isUnclear(invoice: Invoice, keyNumber: number): boolean {
   const { status, payment } = invoice;
   return status === 'parked' && payment.keyNumber === keyNumber && !wasVoided(invoice);
 }
 
-/** Milliseconds since the epoch; 0 if the timeline does not say, as after an edit by hand. */
-function parkedAt({ timeline }: Invoice): number {
-  const at = timeline.findLast(({ what }) => what === 'parked')?.at;
-  return at === undefined ? 0 : Date.parse(at);
-}
-
-/** Records the payment that was found. If none settles the invoice, it stays as it is, and its timeline says so. */
 function changeBy(
   stored: Invoice,
   seen: Extract<FoundPayment, { kind: 'found' | 'processing' | 'notFound' | 'differs' | 'reversed' }>,

@@ -28,13 +28,11 @@ export type RecordParts = Pick<AfterParts, 'followUps' | 'instance'> & {
   invoices: Pick<InvoiceStore, 'update'>;
 };
 
-/** A change that was decided. */
 export interface Recorded {
   kind: 'change';
   change: Omit<InvoiceChange, 'entry'>;
   /** Its `at` is the time of the write, its `by` this instance if it names nobody. */
   entry: { what: string } & Record<string, StoredEntry[string]>;
-  /** Ends to be announced. */
   ends?: readonly InvoiceEnd[];
   /** Refunds to be ordered. */
   orders?: readonly string[];
@@ -42,12 +40,11 @@ export interface Recorded {
   others?: readonly string[];
 }
 
-/** The stage that carries refunds out (refundStage.ts). */
 export const refundStageName = 'refund';
 
 /**
- * Decides on an invoice as it is stored, at `now` (milliseconds), and records the decision. Any decision but a change is the reason
- * of a refusal, and writes nothing.
+ * Decides on an invoice as it is stored, at `now` (milliseconds), and records the decision. Any decision but a change is returned,
+ * and writes nothing.
  *
  * @throws {NoClearAnswer} {NewerVersion} and what `assertHeld` throws
  */
@@ -56,7 +53,7 @@ export async function record<Other extends { kind: string }>(
   id: string,
   decide: (invoice: Invoice, now: number) => Recorded | Other,
   assertHeld: () => void = () => {},
-): Promise<Updated<Other>> {
+): Promise<Exclude<Updated<Other>, { kind: 'refused' }> | Other> {
   let ends: readonly InvoiceEnd[] = [];
   const updated = await invoices.update<Other>(id, {
     decide(invoice, write) {
@@ -81,7 +78,8 @@ export async function record<Other extends { kind: string }>(
     },
     beforeTry: assertHeld,
   });
-  if (updated.kind !== 'updated') return updated;
+  if (updated.kind === 'refused') return updated.why;
+  if (updated.kind === 'notFound') return updated;
   for (const { kind } of ends) {
     if (kind === 'disputed' || kind === 'disputeLost') telemetry.count(metric.invoiceDisputed, { kind });
     if (kind === 'refundFailed') telemetry.count(metric.refundFailed);
@@ -94,10 +92,7 @@ function isChange(decision: { kind: string }): decision is Recorded {
   return decision.kind === 'change';
 }
 
-/**
- * The message that orders refunds of an invoice. `write` names the write that stores it: each order is a work item of its own,
- * because what an earlier one has done may be recorded although the refund was not made.
- */
+/** The message that orders refunds. `write` makes each order a work item of its own: the effect of an earlier proves no refund. */
 function orderOf(invoice: Invoice, refundIds: readonly string[], write: string, now: number) {
   if (refundIds.length === 0) return [];
   const body = refundIds.map((refundId): WorkItem => ({
@@ -110,7 +105,6 @@ function orderOf(invoice: Invoice, refundIds: readonly string[], write: string, 
   return [newOutboxMessage({ id: `${write}-refund`, shard, destination: queues.workItems, body }, now)];
 }
 
-/** The reason for which the provider has said nothing. */
 export function whySilent(
   away: NotCalled | { kind: 'blocked' | 'transient' | 'unknown'; message: string },
 ): string {

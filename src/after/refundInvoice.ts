@@ -6,26 +6,21 @@ import { mayBeLost } from '../paying/mergeReversals.ts';
 import { stripeAmount } from '../stripe/stripeAmount.ts';
 import { type Recorded, type RecordParts, record } from './record.ts';
 
-/** Refund that a person asks for. */
 export interface RefundWish {
   refundId: string;
   /** Absent: all that is left. */
   amountMinor?: number;
   reason: string;
   by: string;
-  /** The `Idempotency-Key` of the request. */
   requestKey: string;
 }
 
 export type RefundDecision =
   /** It is ordered, perhaps once more because the first order may be lost. */
   | Recorded
-  /** This refund was asked for before. */
   | { kind: 'repeated'; refund: Refund }
-  /** Another refund was asked for under the same key. */
   | { kind: 'otherRequest'; refund: Refund }
   | { kind: 'notPaid'; status: InvoiceStatus }
-  /** Less is left: the rest has gone back, or is about to. */
   | { kind: 'tooMuch'; leftMinor: number }
   /** The provider takes no such amount of this currency. */
   | { kind: 'badAmount'; error: string }
@@ -71,10 +66,7 @@ export function decideRefund(
   }
 }
 
-/**
- * True if the same is asked for. After a restore from a backup the refund may be known from the provider only, which has
- * neither the reason nor how the amount was given.
- */
+/** After a restore from a backup a refund may be known from the provider only, which has no reason, and not how it was asked for. */
 function isSameRequest(
   known: Refund,
   { amountMinor, reason }: { amountMinor: number | undefined; reason: string },
@@ -87,7 +79,7 @@ function isSameRequest(
   return sameAmount && known.reason === reason;
 }
 
-/** The id of the refund that an Idempotency-Key stands for: the same key of the same invoice is the same refund. */
+/** The id of the refund that an Idempotency-Key of an invoice stands for. */
 export function refundIdOf(invoiceId: string, idempotencyKey: string): string {
   const hash = createHash('sha256').update(JSON.stringify([invoiceId, idempotencyKey]));
   return `rf_${hash.digest('base64url')}`;
@@ -100,8 +92,8 @@ export type RequestedRefund =
   | Exclude<RefundDecision, { kind: 'change' | 'repeated' }>;
 
 /**
- * Requests a refund of a paid invoice. The request and the order to carry it out are one transaction; the refund itself is
- * the stage's work (refundStage.ts). The same idempotency key stands for the same refund, however often it is sent.
+ * Requests a refund of a paid invoice: the request and the order to carry it out (refundStage.ts) are one transaction. The same
+ * idempotency key stands for the same refund.
  *
  * @throws {NoClearAnswer} it may have been requested: send it again under the same key
  * @throws {NewerVersion}
@@ -114,25 +106,16 @@ export async function refundInvoice(
   const refundId = refundIdOf(id, idempotencyKey);
   const wish = { ...asked, refundId, requestKey: idempotencyKey };
   const updated = await record(parts, id, (invoice, now) => decideRefund(invoice, wish, now));
-  switch (updated.kind) {
-    case 'notFound':
-      return updated;
-    case 'refused':
-      return updated.why.kind === 'repeated'
-        ? { kind: 'requested', refund: updated.why.refund }
-        : updated.why;
-    case 'updated': {
-      const refund = updated.invoice.reversals?.refunds.find(({ id: one }) => one === refundId);
-      if (refund === undefined) throw new Error(`refund ${refundId} of invoice ${id} is gone`);
-      return { kind: 'requested', refund };
-    }
-  }
+  if (updated.kind === 'repeated') return { kind: 'requested', refund: updated.refund };
+  if (updated.kind !== 'updated') return updated;
+  const refund = updated.invoice.reversals?.refunds.find(({ id: one }) => one === refundId);
+  if (refund === undefined) throw new Error(`refund ${refundId} of invoice ${id} is gone`);
+  return { kind: 'requested', refund };
 }
 
 /** A person's word on a refund of ours and one that was made at the provider without our id. */
 export interface RefundWord {
   refundId: string;
-  /** The provider's refund. */
   providerId: string;
   /** True: they are one. False: ours is still to be made. */
   isSame: boolean;
@@ -145,21 +128,15 @@ export type SettledRefund =
   | { kind: 'notFound' }
   /** No refund of this id waits for a word on that one of the provider. */
   | { kind: 'notAsked' }
-  /** Ours is more than is left. */
   | { kind: 'tooMuch'; leftMinor: number };
 
-/**
- * Records a person's word on a refund that may have been made by hand: it is that one, or it is ordered as well.
- *
- * @throws {NoClearAnswer} {NewerVersion}
- */
+/** Records a person's word on a refund that may have been made by hand. @throws {NoClearAnswer} {NewerVersion} */
 export async function settleRefund(parts: RecordParts, id: string, word: RefundWord): Promise<SettledRefund> {
   const updated = await record(parts, id, (invoice, now) => decideWord(invoice, word, now));
-  if (updated.kind === 'refused') return updated.why;
-  return updated.kind === 'notFound' ? updated : { kind: 'settled', invoice: updated.invoice };
+  return updated.kind === 'updated' ? { kind: 'settled', invoice: updated.invoice } : updated;
 }
 
-/** Decides on a person's word at `now` (milliseconds). Pure. */
+/** Pure. */
 function decideWord(
   { reversals, amountMinor: paidMinor }: Pick<Invoice, 'reversals' | 'amountMinor'>,
   word: RefundWord,

@@ -10,10 +10,9 @@ import { type AfterParts, isHeld, type Recorded, record, refundStageName, whySil
 import { recordProgress } from './trackPayment.ts';
 
 /**
- * The stage that carries out a refund, once. Each try looks first whether the provider has it already: its lists do not
- * lag, and each refund of ours carries its id. Only one that it does not have is sent, under a key that was stored before.
- * So a try that died anywhere is followed by one that finds what it did, or sends the same key again. One that somebody may have
- * made by hand meanwhile waits for a person (`settleRefund`).
+ * The stage that carries out a refund, once. Each try looks for it at the provider first, whose lists do not lag and have our id of
+ * each refund. Only one that is not there is sent, under a key that was stored before: a try that died anywhere is followed by one
+ * that finds what it did, or sends the same key again. One that somebody may have made by hand waits for a person (`settleRefund`).
  */
 export function refundStage(parts: AfterParts): Stage {
   const { clock } = parts.instance;
@@ -64,25 +63,17 @@ export function refundStage(parts: AfterParts): Stage {
 
       /** Number of the idempotency key to send now, once it is stored; undefined if the refund is no longer to be made. */
       async function storedKey(): Promise<number | undefined> {
-        const updated = await record(
-          parts,
-          id,
-          (stored, now) => decideStoredKey(stored, refundId, now),
-          assertHeld,
-        );
+        const decide = (stored: Invoice, now: number) => decideStoredKey(stored, refundId, now);
+        const updated = await record(parts, id, decide, assertHeld);
         if (updated.kind === 'updated') return refundOf(updated.invoice, refundId)?.key?.number;
-        if (updated.kind === 'notFound' || updated.why.kind === 'ended') return undefined;
-        if (updated.why.kind === 'send') return updated.why.number;
+        if (updated.kind === 'notFound' || updated.kind === 'ended') return undefined;
+        if (updated.kind === 'send') return updated.number;
         throw new RetryLater('the key is too old to be sent again, and too young to be replaced');
       }
 
       async function refused(failure: string): Promise<Effect> {
-        await record(
-          parts,
-          id,
-          (stored, now) => refusedRefund(stored, { refundId, failure }, now),
-          assertHeld,
-        );
+        const decide = (stored: Invoice, now: number) => refusedRefund(stored, { refundId, failure }, now);
+        await record(parts, id, decide, assertHeld);
         return { result: 'refused', failure };
       }
     },
@@ -98,10 +89,7 @@ function withRefund(reversals: Reversals, refund: Refund): Reversals {
   return reversalsOf(refunds, reversals.disputes, reversals);
 }
 
-/**
- * Decides on the provider's word that it does not make a refund: it has failed, its amount is free again, and the person who
- * asked for it is told. Nothing has gone back. Pure.
- */
+/** Decides on a refund that the provider refuses: its amount is free again, and the person who asked for it is told. Pure. */
 export function refusedRefund(
   invoice: Pick<Invoice, 'reversals' | 'payment'>,
   { refundId, failure }: { refundId: string; failure: string },
@@ -141,33 +129,19 @@ function decideStoredKey(
 
 /** @throws {RetryLater} {RetryForADay} */
 function paymentOf(retrieved: RetrievedPayment | NotCalled) {
-  switch (retrieved.kind) {
-    case 'payment':
-      return retrieved;
-    case 'notFound':
-      throw new RetryForADay('the provider does not know the payment of the refund');
-    case 'notCalled':
-    case 'blocked':
-    case 'unknown':
-      throw new RetryLater(`the provider cannot say what it has refunded: ${whySilent(retrieved)}`);
-  }
+  if (retrieved.kind === 'payment') return retrieved;
+  if (retrieved.kind === 'notFound')
+    throw new RetryForADay('the provider does not know the payment of the refund');
+  throw new RetryLater(`the provider cannot say what it has refunded: ${whySilent(retrieved)}`);
 }
 
 /** @throws {RetryLater} */
 function refundedOrRefused(outcome: RefundOutcome | NotCalled) {
-  switch (outcome.kind) {
-    case 'refunded':
-      return outcome;
-    case 'refused':
-      // The key stands for another request: a bug of ours, and no answer about this refund.
-      if (outcome.code === 'key_reused') throw new RetryLater(`key_reused: ${outcome.message}`);
-      return outcome;
-    case 'notCalled':
-    case 'blocked':
-    case 'transient':
-    case 'unknown':
-      throw new RetryLater(whySilent(outcome));
-  }
+  // The key stands for another request: a bug of ours, and no answer about this refund.
+  if (outcome.kind === 'refused' && outcome.code === 'key_reused')
+    throw new RetryLater(`key_reused: ${outcome.message}`);
+  if (outcome.kind === 'refunded' || outcome.kind === 'refused') return outcome;
+  throw new RetryLater(whySilent(outcome));
 }
 
 /** The provider's idempotency key number `n` of a refund. */
@@ -177,22 +151,14 @@ export function providerKey(refundId: string, n: number): string {
 
 const hour = 3_600_000;
 
-/**
- * A key older than this (milliseconds) is never sent again: Stripe keeps its result for at least 24 h
- * (https://docs.stripe.com/api/idempotent_requests).
- */
+/** Age up to which a key is sent again (ms): Stripe keeps its result for 24 h (https://docs.stripe.com/api/idempotent_requests). */
 const sentWithinMs = 23 * hour;
 
-/**
- * From this age on (milliseconds), a refund that the provider does not show goes out under the next key. The pause between
- * the two is far longer than a call takes, so no call under the old key can still be in flight.
- */
+/** Age from which on a refund goes out under the next key (ms). By then no call under the old one can be in flight. */
 const replacedAfterMs = 23.5 * hour;
 
 export type KeyDecision =
-  /** Send it under this key, which is stored. */
   | { kind: 'send'; number: number }
-  /** Store this key, then send it. */
   | { kind: 'store'; number: number }
   /** Neither: the old key may not be sent any more, and it is too early for the next one. */
   | { kind: 'wait' };

@@ -14,15 +14,12 @@ import {
   whileUnchanged,
 } from './corrections.ts';
 
-/** Wishes of a person besides another try. */
 export interface RetryWish {
   /** They have found that nothing was charged, and want a new charge. */
   notCharged?: boolean;
-  /** Charge this payment method from now on. */
   paymentMethod?: string;
 }
 
-/** Decision on a person's request to retry an invoice. */
 export type RetryDecision =
   /** Back to pending, with the payment state to continue from. */
   | { kind: 'retry'; payment: PaymentState }
@@ -36,13 +33,12 @@ export type RetryDecision =
 /**
  * Decides on the retry of an invoice. Pure.
  *
- * - Declined: the provider has said that it charged nothing under this key, and would say so again. A new charge is meant,
- *   so the key's number goes up, and the schedule of soft declines begins again.
- * - Parked: money may have moved. The key stays, with its age and its hash: as long as the provider remembers it, it is
- *   asked again under the same key, and after that the payment is looked up (paying/chargeUnderKey.ts). It gets a new key
- *   only for a person who says that nothing was charged (`notCharged`), and only after the provider has been checked.
- * - Pending, and it waits for a later try (`waits`): after a soft decline as if it were declined, because the provider has
- *   said the same; after anything else as if it were parked.
+ * - Declined: the provider charged nothing under this key, and would say so again. So the key's number goes up, and the schedule
+ *   of soft declines begins again.
+ * - Parked: money may have moved. The key stays, with its age and its hash: the provider is asked under it, or the payment is
+ *   looked up (paying/chargeUnderKey.ts). It gets a new key only for a person who says that nothing was charged (`notCharged`),
+ *   and only after the provider has been checked.
+ * - Pending, and it waits for a later try (`waits`): after a soft decline as if declined, after anything else as if parked.
  * - Another payment method needs a new key.
  * - An invoice that names a payment which nobody has recorded is never charged before the provider has been asked about it.
  */
@@ -96,9 +92,8 @@ export type RetriedInvoice =
   | Exclude<NotCorrected, { kind: 'notCanceled' }>;
 
 /**
- * Puts a parked or declined invoice back to pending, due now, on behalf of `actor`; one that waits for a later try is made
- * due now, or gets another payment method, too. Where a new charge is asked for although the last one may have gone through, the provider is checked first. If
- * somebody else is faster (a reconciliation finds the payment), the invoice is read and decided again.
+ * Puts an invoice that is parked, declined or waits for a later try back to pending, due now, on behalf of `actor`. Where a new
+ * charge is asked for although the last one may have gone through, the provider is checked first.
  *
  * @throws {NoClearAnswer} {NewerVersion}
  */
@@ -132,9 +127,9 @@ export function retryInvoice(
     const view = await providerSays(parts, invoice);
     switch (view.kind) {
       case 'differs':
-        if (wish.notCharged !== true) return { kind: 'unclear', message: view.message };
-        return write(invoice, retried(invoice, payment, { ...note(), check: checkNote(view) }));
       case 'notFound':
+        if (view.kind === 'differs' && wish.notCharged !== true)
+          return { kind: 'unclear', message: view.message };
         return write(invoice, retried(invoice, payment, { ...note(), check: checkNote(view) }));
       case 'reversed':
         // It was charged after all. Another charge would be a second one under the same invoice.
@@ -161,14 +156,12 @@ export function retryInvoice(
   }
 }
 
-/** The person who retries, the reason, and the time (`at`, ISO 8601). */
+/** The timeline's note of a retry. `at`: ISO 8601. `runId`: of a bulk run. */
 export interface RetryNote extends RetryWish {
   actor: string;
   reason?: string;
   at: string;
-  /** The run of a bulk operation that does it. */
   runId?: string;
-  /** Result of a check at the provider. */
   check?: string;
 }
 

@@ -7,7 +7,6 @@ import { metric } from '../platform/appMetrics.ts';
 import { decideProgress, type ProgressDecision, secondPayment } from './decideProgress.ts';
 import { type AfterParts, type Recorded, type RecordParts, record, whySilent } from './record.ts';
 
-/** Outcome of a question about a payment. */
 export type Tracked =
   /** `status`: that of the invoice now. */
   | { kind: 'changed'; status: Invoice['status'] }
@@ -19,12 +18,7 @@ export type Tracked =
   /** The provider could not say, or the turn of the call did not come. */
   | { kind: 'notAsked'; message: string };
 
-/**
- * Retrieves a payment and records on its invoice what the provider says now. A timer or an event that asks for it only
- * gives a hint: nothing but the retrieved payment counts.
- *
- * @throws {NoClearAnswer} {NewerVersion}
- */
+/** Retrieves a payment, and records on its invoice what the provider says now. @throws {NoClearAnswer} {NewerVersion} */
 export async function trackPayment(
   parts: AfterParts,
   paymentId: string,
@@ -100,20 +94,15 @@ export async function recordProgress(
     },
     assertHeld,
   );
-  switch (updated.kind) {
-    case 'notFound':
-      return {
-        kind: 'notHere',
-        message: `payment ${payment.paymentId} names invoice ${invoiceId}, which is not here`,
-      };
-    case 'refused':
-      return updated.why;
-    case 'updated': {
-      const { telemetry } = parts.instance;
-      if (isSecond) telemetry.count(metric.paymentSecond);
-      const overdue = overdueRefunds(updated.invoice.reversals ?? { refunds: [] }).length;
-      if (overdue > 0) telemetry.count(metric.refundOverdue, {}, overdue);
-      return { kind: 'changed', status: updated.invoice.status };
-    }
-  }
+  if (updated.kind === 'notFound')
+    return {
+      kind: 'notHere',
+      message: `payment ${payment.paymentId} names invoice ${invoiceId}, which is not here`,
+    };
+  if (updated.kind !== 'updated') return updated;
+  const { telemetry } = parts.instance;
+  if (isSecond) telemetry.count(metric.paymentSecond);
+  const overdue = overdueRefunds(updated.invoice.reversals ?? { refunds: [] }).length;
+  if (overdue > 0) telemetry.count(metric.refundOverdue, {}, overdue);
+  return { kind: 'changed', status: updated.invoice.status };
 }

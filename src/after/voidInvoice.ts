@@ -14,7 +14,6 @@ import {
 } from './corrections.ts';
 import { type Recorded, whySilent } from './record.ts';
 
-/** Decision on a person's request to void an invoice. */
 export type VoidDecision =
   /** Nothing was charged, and nobody is about to charge. */
   | { kind: 'void' }
@@ -25,11 +24,9 @@ export type VoidDecision =
   | { kind: 'refuse'; status: 'claimed' | 'paid' | 'processing' | 'voided' };
 
 /**
- * Decides whether an invoice may be voided. Pure.
- *
- * A decline is the provider's word for its key, and a key that was never claimed was never sent. Everything else may have been
- * charged, even if the last answer under the key said otherwise: two deliveries of its batch may have been in flight, and
- * only one of them had the last word. So may one that names a payment which nobody has recorded.
+ * Decides if an invoice may be voided. A decline is the provider's word for its key, and a key that was never claimed was never
+ * sent. Everything else may have been charged, whatever the last answer under the key was: another delivery of its batch may have
+ * been in flight. So may one that names a payment which nobody has recorded. Pure.
  */
 export function decideVoid(invoice: Pick<Invoice, 'status' | 'payment' | 'timeline'>): VoidDecision {
   const { status, payment, timeline } = invoice;
@@ -66,10 +63,9 @@ export type VoidedInvoice =
   ({ kind: 'voided'; repeated: boolean } & Corrected) | Exclude<NotCorrected, { kind: 'mayBeCharged' }>;
 
 /**
- * Voids an invoice that nothing was charged for, on behalf of `actor`, or of a bulk run of theirs. What may have been charged is looked for at the
- * provider first, and a payment that is alive is canceled, if the provider still does that.
- *
- * The write holds only if the invoice is as it was when this was decided: of a void and a claim, one wins.
+ * Voids an invoice that nothing was charged for, on behalf of `actor`, or of a bulk run of theirs. What may have been charged is
+ * looked for at the provider first, and a payment that is alive is canceled, if the provider still does that. Of a void and a claim,
+ * one wins.
  *
  * @throws {NoClearAnswer} {NewerVersion}
  */
@@ -135,17 +131,9 @@ export function voidInvoice(
   }
 
   async function write(invoice: Invoice, why: Record<string, string> = {}): Promise<VoidedInvoice | 'again'> {
-    const written = await ifStillSo(parts, invoice, () => ({
-      change: voided(invoice, reason),
-      entry: {
-        what: 'voided',
-        by: actor,
-        from: invoice.status,
-        reason,
-        ...(runId === undefined ? {} : { runId }),
-        ...why,
-      },
-    }));
+    const run = runId === undefined ? {} : { runId };
+    const entry = { what: 'voided', by: actor, from: invoice.status, reason, ...run, ...why };
+    const written = await ifStillSo(parts, invoice, () => ({ change: voided(invoice, reason), entry }));
     return written === 'again' ? written : { kind: 'voided', repeated: false, ...written };
   }
 

@@ -23,10 +23,7 @@ const timeoutMs = 10_000;
 
 const stageName = 'notify';
 
-/**
- * Orders a notification of every end. A second end of the same kind is a separate event: its occasion differs. A refund or
- * dispute is announced once for each thing that becomes of it.
- */
+/** Orders a notification of every end, and of each thing that becomes of a refund or dispute. */
 export const webhookFollowUp: FollowUp = {
   name: stageName,
   on: ['paid', 'declined', 'parked', 'refunded', 'refundFailed', 'disputed', 'disputeLost'],
@@ -54,7 +51,6 @@ function isReversal(end: InvoiceEnd): end is ReversalEnd {
   return 'reversalId' in end;
 }
 
-/** Details of a notification besides the invoice. */
 function detailsOf(end: InvoiceEnd): Record<string, string | number> {
   if (end.kind === 'paid') return { paymentId: end.paymentId };
   if (!isReversal(end)) return { reason: end.reason };
@@ -63,10 +59,8 @@ function detailsOf(end: InvoiceEnd): Record<string, string | number> {
 }
 
 /**
- * The stage that tells a webhook how an invoice ended. Signed as https://www.standardwebhooks.com describes. The id stays
- * the same however often it is sent, so that the receiver recognises a repetition by `webhook-id`, which also comes as
- * `idempotency-key`. Any answer but 2xx is a failure, including a redirect: a signed body goes only to the configured
- * address.
+ * The stage that tells a webhook how an invoice ended, signed as https://www.standardwebhooks.com describes. A repetition has the
+ * same `webhook-id`, which also comes as `idempotency-key`. A redirect fails: a signed body goes only to the configured address.
  */
 export function webhookStage(
   { url, secret }: WebhookSettings,
@@ -77,7 +71,6 @@ export function webhookStage(
     name: stageName,
     input: z.object({
       type: z.enum(Object.values(typeOf)),
-      /** When it ended. */
       at: z.string(),
       customerId: z.string(),
       amountMinor: z.int().positive(),
@@ -88,9 +81,11 @@ export function webhookStage(
       reason: z.string().exactOptional(),
     }),
     async handle({ type, at, ...data }, { resourceId, occasion = '', signal, assertHeld }) {
-      const id = messageId(resourceId, type, occasion);
+      const event = createHash('sha256').update(JSON.stringify([resourceId, type, occasion]));
+      const id = `msg_${event.digest('base64url')}`;
       const body = JSON.stringify({ type, timestamp: at, data: { invoiceId: resourceId, ...data } });
       const timestamp = String(Math.floor(clock.now() / 1000));
+      const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
       assertHeld();
       const request = {
         method: 'POST',
@@ -100,7 +95,7 @@ export function webhookStage(
           'idempotency-key': id,
           'webhook-id': id,
           'webhook-timestamp': timestamp,
-          'webhook-signature': `v1,${sign(key, `${id}.${timestamp}.${body}`)}`,
+          'webhook-signature': `v1,${signature}`,
           // The receiver can go on with the trace (https://www.w3.org/TR/trace-context/).
           ...activeTrace(),
         },
@@ -125,19 +120,9 @@ function whyUnreachable(error: unknown): string {
   return errorText(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }
 
-/** The same event has the same id at every try. */
-function messageId(resourceId: string, type: string, occasion: string): string {
-  const hash = createHash('sha256').update(JSON.stringify([resourceId, type, occasion]));
-  return `msg_${hash.digest('base64url')}`;
-}
-
 function secretKey(secret: string): Buffer {
   const prefix = 'whsec_';
   return secret.startsWith(prefix)
     ? Buffer.from(secret.slice(prefix.length), 'base64')
     : Buffer.from(secret, 'utf8');
-}
-
-function sign(key: Buffer, text: string): string {
-  return createHmac('sha256', key).update(text).digest('base64');
 }

@@ -25,14 +25,13 @@ export function fileName({ shard, archivedAt }: { shard: string; archivedAt: str
   return `${archivedAt.slice(0, 7)}/${shard}/${archivedAt.replaceAll(/[-:]/g, '')}.jsonl`;
 }
 
-/** The text of a file. Pure. */
 export function fileOf(invoices: readonly Candidate[], archivedAt: string): string {
   return invoices
     .map(({ document }) => `${JSON.stringify({ archivedAt, invoice: ownFields(document) })}\n`)
     .join('');
 }
 
-/** The beginning of the names of the files of a shard of one day (`YYYY-MM-DD`). */
+/** The prefix of the files of a shard and day (`YYYY-MM-DD`). */
 export function filesOfDay(shard: string, day: string): string {
   return `${day.slice(0, 7)}/${shard}/${day.replaceAll('-', '')}T`;
 }
@@ -86,15 +85,13 @@ export interface ArchiveBlobs {
    * `taken`: another text is.
    */
   create(name: string, text: string): Promise<'stored' | 'taken'>;
-  /** The text of a file; undefined if no file has this name. */
   read(name: string): Promise<string | undefined>;
   /** Changes the text of a file, if there is one. Only the erasure of a customer does. */
   rewrite(name: string, change: (text: string) => string): Promise<void>;
-  /** The names that begin with this, in order. */
   list(prefix: string): AsyncIterable<string>;
 }
 
-/** The archive's questions to the database. All methods may reject with `StoreAway`. */
+/** Reads of the database. All may reject with `StoreAway`. */
 export interface ArchiveStore {
   /**
    * Invoices of a shard that are paid, declined or voided and were last written before this time (ISO 8601, UTC), longest
@@ -107,6 +104,5 @@ export interface ArchiveStore {
   }): AsyncIterable<readonly StoredInvoice[]>;
   /** The bodies of the outbox messages of a shard that have not been dispatched. */
   undelivered(shard: string): AsyncIterable<readonly unknown[]>;
-  /** The tombstones of a customer, over all shards. */
   archivedOf(customerId: string): Promise<readonly unknown[]>;
 }

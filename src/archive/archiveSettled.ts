@@ -10,7 +10,6 @@ import { metric } from '../platform/appMetrics.ts';
 import type { ArchiveStore, Candidate, StoredInvoice } from './archiveFile.ts';
 import { type ArchiveParts, archiveInvoices, counterRoom, recentCopies } from './moveInvoices.ts';
 
-/** Invoices of one page. */
 const pageSize = 80;
 /** Between two pages, in milliseconds, or as long as the last page took: payments need the database more. */
 const leastRestMs = 100;
@@ -22,9 +21,7 @@ export interface ArchiveRun {
   moved: number;
   /** Settled invoices that stay: a refund or dispute is not decided. */
   kept: number;
-  /** Invoices that somebody changed at that moment. */
   changed: number;
-  /** True if every shard was gone through. */
   complete: boolean;
 }
 
@@ -36,23 +33,20 @@ export interface ArchiveRunParts extends Omit<ArchiveParts, 'clock'> {
   instance: Pick<Instance, 'clock' | 'telemetry'>;
 }
 
-/** A shard that has not been gone through yet. */
 interface Source {
   shard: string;
   pages: AsyncIterator<readonly StoredInvoice[]>;
   /** Copies in the files of the last hours, once they have been read. */
   copies?: ReadonlyMap<string, string>;
-  /** Everything that was last changed before has been looked at: ISO 8601. */
+  /** Last change of the newest invoice that was looked at (ISO 8601). */
   reached?: string;
 }
 
 /**
- * Moves settled invoices whose last change is older than `keepDays` to the archive, a page of each shard in turn, until
- * nothing is left or time is up: one run copies them to files, a later one removes what is in these files from the database. The
- * files are all that a run needs of the one before.
+ * Moves settled invoices whose last change is older than `keepDays` to the archive, a page of each shard in turn, until nothing is
+ * left or time is up: one run copies them to files, a later one removes what these files have from the database.
  *
- * @throws {LeaseLost}, and an error that names the shards that were left out, because the platform counts failed executions
- * by that; the others were gone through
+ * @throws {LeaseLost}, and an error that names the shards that were left out: the platform counts failed executions by that
  */
 export async function archiveSettled(
   parts: ArchiveRunParts,
@@ -140,24 +134,10 @@ async function goThroughShards(
   }
 }
 
-/** Why an invoice stays in the database. */
-export type Kept =
-  /** Something is still to be done with it, or may be. */
-  | 'open'
-  /** Its last change is too recent. */
-  | 'recent'
-  /** A refund is not decided. */
-  | 'refundPending'
-  /** The bank has not decided a dispute. */
-  | 'disputeOpen'
-  /** It has refunds or disputes on more days than one transaction could count. */
-  | 'tooManyDays';
+/** The reason for which an invoice stays in the database. `tooManyDays`: more days than one transaction could count. */
+export type Kept = 'open' | 'recent' | 'refundPending' | 'disputeOpen' | 'tooManyDays';
 
-/**
- * Why an invoice stays; undefined if it is settled and its last change was before `before` (ISO 8601, UTC). Pure.
- *
- * Only what is paid, declined or voided is settled: all else waits for a run, the provider or a person.
- */
+/** Decides if an invoice stays; undefined if it is settled and its last change was before `before` (ISO 8601, UTC). Pure. */
 export function whyKept(invoice: Invoice, before: string): Kept | undefined {
   if (!isSettled(invoice)) return 'open';
   if (lastChange(invoice) >= before) return 'recent';
@@ -170,17 +150,7 @@ export function whyKept(invoice: Invoice, before: string): Kept | undefined {
 function isSettled({ status, claim, actionableAt, checkAt, payment }: Invoice): boolean {
   const waits = claim !== undefined || actionableAt !== undefined || checkAt !== undefined;
   if (waits || payment.unknownSince !== undefined || payment.inProgress !== undefined) return false;
-  switch (status) {
-    case 'paid':
-    case 'declined':
-    case 'voided':
-      return true;
-    case 'pending':
-    case 'claimed':
-    case 'processing':
-    case 'parked':
-      return false;
-  }
+  return status === 'paid' || status === 'declined' || status === 'voided';
 }
 
 /** When an invoice was last changed: ISO 8601. Each change adds to the timeline. Pure. */

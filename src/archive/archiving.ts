@@ -11,13 +11,11 @@ import { invoiceArchive, withArchive } from './restoreInvoice.ts';
 /** When invoices move to the archive: NCRONTAB with seconds. Each run takes what the last one had no time for. */
 export const archiveSchedule = '0 20 * * * *';
 
-/** Where archived invoices are, and what is asked of their tombstones. */
 export interface ArchivePorts {
   store: ArchiveStore;
   blobs: ArchiveBlobs;
 }
 
-/** The archive of an app: its invoices, and the timer that moves them. */
 export function archiving(
   cloud: {
     documents: DocumentStore;
@@ -35,7 +33,6 @@ export function archiving(
   return {
     archive,
     customers: customers({ ...ports, poison, invoices, writeReceipt, shards, clock: instance.clock }),
-    /** The invoices wherever they are. */
     invoices: withArchive(cloud.invoices, archive, instance.name),
     /** A tick of the timer that moves them. */
     move: (lease: Lease) => archiveSettled(parts, lease, stopping),

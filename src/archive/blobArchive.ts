@@ -3,7 +3,6 @@ import type { ContainerClient } from '@azure/storage-blob';
 import { blobStatus, inTime } from '../platform/blobRequests.ts';
 import type { ArchiveBlobs } from './archiveFile.ts';
 
-/** The archive as blobs in a container. */
 export function blobArchive(container: ContainerClient): ArchiveBlobs {
   const upload = (name: string, bytes: Buffer, conditions: { ifMatch: string } | { ifNoneMatch: string }) =>
     container.getBlockBlobClient(name).upload(bytes, bytes.length, {

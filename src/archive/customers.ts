@@ -29,7 +29,7 @@ export interface CustomerParts extends ArchiveParts {
   shards: number;
 }
 
-/** The reason for which an invoice was not erased: `named` by a message that waits, `busy` if others were changing it. */
+/** `named` by a message that waits; `busy` if others were changing it. */
 export type NotErased = Kept | 'named' | 'busy';
 
 export interface Erased {
@@ -168,7 +168,6 @@ function mentionedIn(value: unknown): string[] {
   );
 }
 
-/** The invoices that the bodies of messages name. */
 async function idsIn(pages: AsyncIterable<readonly unknown[]>): Promise<Set<string>> {
   const ids = new Set<string>();
   for await (const bodies of pages) for (const id of mentionedIn(bodies)) ids.add(id);

@@ -10,9 +10,8 @@
  *   the archive has it
  *
  * A process that crashes between the two leaves a file that no tombstone names; the next run goes on with it, or begins with 1.
- * So at no moment is an invoice in neither of the two, and it is counted once. That holds if the storage account fails over to
- * a copy that lacks its last minutes, too: by the time of the transaction the file is old enough to be in it.
- * restoreInvoice.ts is the way back.
+ * So an invoice is always in one of the two, and counted once, even if the storage account fails over to a copy that lacks its last
+ * minutes: by the time of the transaction the file is old enough to be in it. restoreInvoice.ts is the way back.
  */
 import {
   type DocumentStore,
@@ -105,7 +104,6 @@ export async function archiveInvoices(
   return all;
 }
 
-/** Moves those that nobody has changed since they were read, and says how many. */
 async function moveTogether(
   { documents, clock }: ArchiveParts,
   shard: string,
@@ -137,14 +135,9 @@ async function moveTogether(
       beforeTry: assertHeld,
     },
   );
-  switch (written.kind) {
-    case 'written':
-      return written.items.length;
-    case 'nothingLeft':
-      return 0;
-    case 'unclear':
-      throw new NoClearAnswer(`invoices of shard ${shard} could not be moved`, written.tries, written.cause);
-  }
+  if (written.kind === 'unclear')
+    throw new NoClearAnswer(`invoices of shard ${shard} could not be moved`, written.tries, written.cause);
+  return written.kind === 'written' ? written.items.length : 0;
 
   function operationsOf(items: readonly Candidate[]) {
     const tombstones = items.map(({ document, invoice }) => ({
@@ -170,7 +163,7 @@ async function createFile(
   }
 }
 
-/** Upper bound of the operations that count invoices, or move them from one of the `maps` to another. */
+/** Upper bound of the operations that count invoices. `maps`: 2 if they move from one map of the counters to the other. */
 export function counterRoom(maps: 1 | 2) {
   const documents = new Set<string>([standingId]);
   const names = new Set<string>();
@@ -200,10 +193,7 @@ function countsOf(invoice: Countable): { id: string; name: string }[] {
   return all.flatMap(([id, counts]) => [...counts.keys()].map((name) => ({ id, name })));
 }
 
-/**
- * Splits what is to be written into transactions: each invoice is one operation, and so is each patch of the counters that they
- * count in. `maps`: 2 if they move from one map of the counters to the other. Pure.
- */
+/** Splits invoices into transactions, with room for the patches of their counters. `maps` as for `counterRoom`. Pure. */
 export function transactionsOf<T extends { readonly invoice: Invoice }>(
   all: readonly T[],
   { maps, most = maxOperations }: { maps: 1 | 2; most?: number },
@@ -226,9 +216,7 @@ export function transactionsOf<T extends { readonly invoice: Invoice }>(
   return transactions;
 }
 
-/**
- * Writes that count invoices of a shard as archived, or as those of the database again. `now`: milliseconds. @throws {StoreAway}
- */
+/** Writes that count invoices of a shard as archived, or as the database's again. `now`: milliseconds. @throws {StoreAway} */
 export async function countersOfArchiving(
   documents: DocumentStore,
   { shard, now }: { shard: string; now: number },

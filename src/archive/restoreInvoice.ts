@@ -33,8 +33,8 @@ export async function findArchived(parts: Parts, id: string): Promise<Invoice | 
 }
 
 /**
- * Puts an archived invoice back in the place of its tombstone, with a note in its timeline, and counts it as one of the
- * database again, in one transaction. Its copy in the archive stays. It moves again once nothing has changed for as long.
+ * Puts an archived invoice back in the place of its tombstone, with a note in its timeline, and counts it as one of the database
+ * again, in one transaction. Its copy in the archive stays.
  *
  * @throws {NoClearAnswer} {MissingFromArchive} {NewerVersion}
  */
@@ -73,14 +73,9 @@ export async function restoreInvoice(
       keep: (items, stored) => items.filter(({ _etag }) => tombstoneIn(stored)?._etag === _etag),
     },
   );
-  switch (written.kind) {
-    case 'written':
-      return { kind: 'restored', archivedAt: tombstone.archivedAt };
-    case 'nothingLeft':
-      return { kind: 'notArchived' };
-    case 'unclear':
-      throw new NoClearAnswer(`invoice ${id} could not be restored`, written.tries, written.cause);
-  }
+  if (written.kind === 'unclear')
+    throw new NoClearAnswer(`invoice ${id} could not be restored`, written.tries, written.cause);
+  return written.kind === 'written' ? { kind: 'restored', archivedAt } : { kind: 'notArchived' };
 }
 
 function tombstoneIn(stored: readonly unknown[]): Tombstone | undefined {
@@ -111,10 +106,7 @@ export function invoiceArchive(parts: ArchiveParts & { shards: number }): Invoic
   };
 }
 
-/**
- * The same store, in which archived invoices can be read and changed, too: one that is to change is restored first. So a
- * refund, a correction or an event of the provider need not know where an invoice is.
- */
+/** The same store, in which archived invoices can be read and changed, too: one that is to change is restored first. */
 export function withArchive<Store extends Pick<InvoiceStore, 'find' | 'update'>>(
   invoices: Store,
   archive: InvoiceArchive,

@@ -3,8 +3,8 @@ import { continuationAt, placeOf } from '@payonce/jobs/documents';
 import type { Clock } from '@payonce/leases/clock';
 import { z } from 'zod';
 import { blobStatus, inTime } from '../platform/blobRequests.ts';
+import { blobNameOf, importIdOf } from './blobImportWrites.ts';
 import type { Rejection } from './checkInvoice.ts';
-import { blobNameOf, importIdOf } from './importIds.ts';
 import { type ImportRecords, type ImportView, statusAt } from './importRecords.ts';
 
 /** Bytes of a blob that hold a page of rejections, each of which has less than 4 KB. */

@@ -23,20 +23,16 @@ export interface Rejection {
   row?: unknown;
 }
 
-/**
- * UTF-8 bytes in an id or another name. Cosmos allows ids of 1,023, but an id is also part of lock keys and of the
- * provider's metadata, which holds 500 characters, and a message with a whole batch must fit into 256 KB.
- */
+/** UTF-8 bytes in an id or another name. It is part of lock keys and of the provider's metadata, and a batch has to fit into 256 KB. */
 const maxNameBytes = 255;
 const maxDescriptionBytes = 1000;
 const mostErrorCharacters = 600;
-/** Unknown fields of a row that its error names. */
 const mostUnknown = 3;
 
 const aCurrency = 'an ISO 4217 currency code, like EUR';
 const aWholeAmount = 'a whole number of minor units above 0 (1999 for 19.99 USD, 500 for 500 JPY)';
 
-/** The fields of an invoice but for its amount, with their checks: for imports, and for those who change an invoice later. */
+/** The fields of an invoice but for its amount, with their checks. */
 export const importedFields = {
   id: text('an id', maxNameBytes).check(refusing(idError)),
   customerId: text('a customer id', maxNameBytes).check(refusing(customerIdError)),
@@ -62,26 +58,19 @@ export const importedFields = {
   description: text('a description', maxDescriptionBytes, isPlainText).exactOptional(),
 };
 
-/**
- * An invoice as a JSON object. The limit is looked up only for a valid amount and currency: both of their checks abort.
- * Unknown fields are refused, because a misspelt one would be dropped silently.
- */
+/** An invoice as a JSON object. The limit is looked up only for a valid amount and currency, whose checks abort. */
 export const invoiceJsonSchema = z
   .strictObject({
     ...importedFields,
     amountMinor: z
-      .number({ error: expecting(aWholeAmount) })
-      .refine((amount) => Number.isSafeInteger(amount) && amount > 0, {
-        abort: true,
-        error: expecting(aWholeAmount),
-      }),
+      .int({ abort: true, error: expecting(aWholeAmount) })
+      .positive({ abort: true, error: expecting(aWholeAmount) }),
   })
   .superRefine(({ amountMinor, currency }, context) => {
     const error = limitError(amountMinor, currency);
     if (error !== undefined) context.addIssue({ code: 'custom', path: ['amountMinor'], message: error });
   });
 
-/** Checks one element of a JSON array. */
 export function checkJsonInvoice(value: unknown): CheckedRow {
   return checkedRow(invoiceJsonSchema.safeParse(value), value, Object.keys(invoiceJsonSchema.shape));
 }
@@ -113,7 +102,8 @@ export function checkedRow(
   };
 }
 
-function refusing(errorOf: (value: string) => string | undefined) {
+/** A check whose fault is the text that `errorOf` gives. */
+export function refusing(errorOf: (value: string) => string | undefined) {
   return (context: { value: string; issues: { push(issue: z.core.$ZodRawIssue): unknown } }) => {
     const message = errorOf(context.value);
     if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value });
@@ -139,10 +129,7 @@ function isOneLine(value: string): boolean {
   return !/\p{Cc}/u.test(value) && value.isWellFormed();
 }
 
-/**
- * Why an id cannot go into Cosmos or into a URL. Cosmos refuses four characters
- * (https://learn.microsoft.com/azure/cosmos-db/concepts-limits); a URL drops the segments `.` and `..`.
- */
+/** The fault of an id in Cosmos (https://learn.microsoft.com/azure/cosmos-db/concepts-limits) or a URL. */
 function idError(id: string): string | undefined {
   const bad = /[/\\?#]/.exec(id)?.[0];
   if (bad !== undefined) return `expected no / \\ ? or #, which Cosmos DB refuses, not ${shown(id)}`;
@@ -160,7 +147,7 @@ function customerIdError(id: string): string | undefined {
   return lookAlikeError(id) ?? (id === id.trim() ? undefined : 'expected no leading or trailing space');
 }
 
-/** Why the payment provider would not take an amount. */
+/** The fault of an amount for the payment provider. */
 export function limitError(amountMinor: number, currency: string): string | undefined {
   const text = (amount: number) => formatAmount(amount, currency);
   const { least, most } = amountLimits(currency);

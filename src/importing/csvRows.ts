@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { amountShapeError, parseAmount } from '../invoice/money.ts';
 import { fromCsvCell } from '../platform/csv.ts';
 import { type FieldError, problem } from '../platform/problem.ts';
-import { type CheckedRow, checkedRow, importedFields, limitError } from './checkInvoice.ts';
+import { type CheckedRow, checkedRow, importedFields, limitError, refusing } from './checkInvoice.ts';
 import { expecting, unknownName } from './fieldErrors.ts';
 import {
   type FoundRow,
@@ -18,23 +18,18 @@ import {
 const csvSchema = z
   .strictObject({
     ...importedFields,
-    amount: z.string({ error: expecting('an amount, like 19.99') }).check((context) => {
-      const message = amountShapeError(context.value);
-      if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value });
-    }),
+    amount: z.string({ error: expecting('an amount, like 19.99') }).check(refusing(amountShapeError)),
   })
   .transform(({ amount, ...rest }, context) => {
     const parsed = parseAmount(amount, rest.currency);
-    const error =
-      parsed.kind === 'bad'
-        ? parsed.error
-        : (zeroError(parsed) ?? limitError(parsed.amountMinor, rest.currency));
+    const amountMinor = parsed.kind === 'bad' ? 0 : parsed.amountMinor;
+    const zero = amountMinor > 0 ? undefined : 'expected more than 0';
+    const error = parsed.kind === 'bad' ? parsed.error : (zero ?? limitError(amountMinor, rest.currency));
     if (error !== undefined) context.addIssue({ code: 'custom', path: ['amount'], message: error });
-    return { ...rest, amountMinor: parsed.kind === 'bad' ? 0 : parsed.amountMinor };
+    return { ...rest, amountMinor };
   });
 
 export const requiredColumns = ['id', 'customerId', 'amount', 'currency', 'dueAt'] as const;
-/** The required columns and the optional ones. */
 export const columns: readonly string[] = [...requiredColumns, 'paymentMethod', 'description'];
 
 /** One record: its cells as latin1, or why they cannot be told apart. `line` is where it begins, counted from 1. */
@@ -53,10 +48,7 @@ const afterQuoted: readonly unknown[] = [code.comma, code.lineFeed, code.return,
 /** Columns that are wrong and named in one answer. */
 const mostErrors = 20;
 
-/**
- * Reads invoices from CSV with a header; columns in any order. The apostrophe that an export puts before what a spreadsheet
- * would take for a formula is taken away (platform/csv.ts).
- */
+/** Reads invoices from CSV with a header, columns in any order, without the apostrophes of an export (platform/csv.ts). */
 export function* csvRows(body: Buffer, limits: Pick<ImportLimits, 'rowBytes'>): Generator<FoundRow> {
   let header: string[] | undefined;
   for (const record of csvRecords(body, limits.rowBytes)) {
@@ -77,12 +69,10 @@ export function* csvRows(body: Buffer, limits: Pick<ImportLimits, 'rowBytes'>): 
 }
 
 /**
- * Splits CSV (RFC 4180) into records; undefined comes between two slices. CRLF, LF and CR all end a line, also mixed. A quote
- * at the beginning of a cell opens a value that runs to its closing quote, over any number of lines, also in a record with a
- * fault or one that is too long. So text inside quotes is never taken for a row.
+ * Splits CSV (RFC 4180) into records; undefined comes between two slices. CRLF, LF and CR all end a line. A quote at the beginning of
+ * a cell opens a value that runs to its closing quote, also in a record with a fault: text inside quotes is never taken for a row.
  *
- * csv-parse is not used because it cannot be bounded (7.0.3): above `max_record_size` it drops the rest of the chunk with the
- * record, and each stray quote makes an error that repeats the cell so far, which takes quadratic time.
+ * csv-parse (7.0.3) cannot be bounded: above `max_record_size` it drops the rest of the chunk, and stray quotes take quadratic time.
  */
 export function* csvRecords(body: Buffer, rowBytes: number): Generator<CsvRecord | undefined> {
   let nextLine = 1;
@@ -127,7 +117,6 @@ export function* csvRecords(body: Buffer, rowBytes: number): Generator<CsvRecord
   }
 }
 
-/** The cells of a record without a fault. */
 function cellsOf(record: string): string[] {
   if (!record.includes('"')) return record.split(',');
   const found = `,${record}`.matchAll(/,(?:"([^"]*(?:""[^"]*)*)"|([^,]*))/g);
@@ -163,14 +152,9 @@ function checkCells(cells: readonly string[], line: number, names: readonly stri
   return checkCsvInvoice(given);
 }
 
-/** Checks one CSV row, given as its cells by column. */
 export function checkCsvInvoice(cells: Readonly<Record<string, string>>): CheckedRow {
   const given = Object.fromEntries(Object.entries(cells).filter(([, cell]) => cell !== ''));
   return checkedRow(csvSchema.safeParse(given), given, columns);
-}
-
-function zeroError({ amountMinor }: { amountMinor: number }): string | undefined {
-  return amountMinor > 0 ? undefined : 'expected more than 0';
 }
 
 function refuse(detail: string, errors: FieldError[] = []): Stop {

@@ -9,7 +9,6 @@ export function expecting(what: string) {
     input === undefined ? `is missing: expected ${what}` : `expected ${what}, not ${shown(input)}`;
 }
 
-/** Characters of a value that an error repeats. */
 const longest = 60;
 
 /** A value as JSON, cut to 60 characters. Of an array or an object only what it is: either may be deep. */

@@ -1,6 +1,29 @@
+import { z } from 'zod';
 import { csvRecords, csvRows } from './csvRows.ts';
 import type { ImportRecord } from './importRecords.ts';
 import { fromLatin1, importLimits, type Row, type RowReader } from './readRows.ts';
+
+const mostPartRows = 1_000;
+
+/** `2-501,503`: numbers of rows. */
+const rangesField = z
+  .string()
+  .max(6_000)
+  .regex(/^\d{1,7}(-\d{1,7})?(,\d{1,7}(-\d{1,7})?)*$/, { error: 'expected numbers of rows, like 2-501,503' })
+  .transform((text) =>
+    text.split(',').flatMap((range) => {
+      const [from = 0, to = from] = range.split('-').map(Number);
+      return Array.from({ length: Math.min(Math.max(0, to - from + 1), mostPartRows) }, (_, n) => from + n);
+    }),
+  )
+  .describe('Numbers of the rows of this part in its file, like 2-501,503');
+
+/** The parameters of an import that sends a part. */
+export const partQuery = z.object({
+  import: z.string().exactOptional().describe('The import of the file that this is a part of'),
+  part: z.coerce.number().int().min(0).exactOptional().describe('Its number, from 0'),
+  rows: rangesField.exactOptional(),
+});
 
 /** A part of a file: the number in the file of each of its rows, and the rows as they were sent. */
 export interface FilePart {
@@ -8,7 +31,6 @@ export interface FilePart {
   original: () => (place: number) => unknown;
 }
 
-/** The rows with their numbers in the file: a person counts there, and a line of the part means nothing to them. */
 export async function* numbered(
   rows: AsyncIterable<readonly Row[]>,
   { numbers }: FilePart,
@@ -35,7 +57,6 @@ export function inFile(kept: ImportRecord, { numbers, original }: FilePart): Imp
   };
 }
 
-/** Bytes of a row that a record keeps. */
 const mostRowBytes = 3_000;
 
 /** The rows of a short body as they were sent: the cells of a CSV, or the items of an array. Read only if some are refused. */

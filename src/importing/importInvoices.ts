@@ -6,19 +6,15 @@ import type { Rejection } from './checkInvoice.ts';
 import type { ImportProgress, ImportRecord } from './importRecords.ts';
 import type { Row } from './readRows.ts';
 
-/**
- * Time for storing the rows of one import, in milliseconds. Azure ends an HTTP request after 230 s
- * (https://learn.microsoft.com/azure/azure-functions/functions-scale#timeout); a last try and the answer need some of it.
- */
+/** Time for storing the rows of one import (ms). Azure ends a request after 230 s; a last try and the answer need some of it. */
 export const storeMs = 180_000;
 
 type Log = Pick<ReturnType<typeof importLog>, 'created' | 'duplicate' | 'reject' | 'keepUp'>;
 
 /**
- * Stores new invoices while their rows are still being read; `log` hears what becomes of each row. A row that is stored
- * already, or repeats another, with the same content is a duplicate; with other content it is rejected, because an invoice
- * never changes. A row that the store gave no clear answer for is rejected too, and its error says to send it again: it
- * counts as a duplicate then if it was stored after all.
+ * Stores new invoices while their rows are still being read; `log` hears what becomes of each row. One that is stored already, or
+ * repeats another, with the same content is a duplicate; with other content it is rejected, because an invoice never changes. So is
+ * one without a clear answer of the store: sent again, it counts as a duplicate if it was stored after all.
  *
  * @returns why good rows were rejected: the last error of the store
  */
@@ -75,22 +71,16 @@ function refused({ index, invoice: { id } }: Row & { kind: 'invoice' }, why: str
   return { index, field: 'id', error: `"${id}" ${why}` };
 }
 
-/** Rejections that an answer names. */
 export const mostShown = 100;
 /** Rejections in memory that have not been written. Each has some 700 bytes at most. */
 const mostUnwritten = 400;
 /** Milliseconds between two records of how far an import has come. */
 const progressMs = 2_000;
 
-export type Counts = Omit<ImportProgress, 'status'>;
-
-/**
- * Counts what becomes of the rows of one import, and has it recorded as it goes. A record that cannot be written does not
- * stop the import: what is stored counts.
- */
+/** Counts what becomes of the rows, and has it recorded as it goes. A record that cannot be written does not stop the import. */
 export function importLog(record: ImportRecord, clock: Clock) {
   const sums: Record<string, number> = {};
-  const counts: Counts = { created: 0, duplicates: 0, rejected: 0, sums };
+  const counts: Omit<ImportProgress, 'status'> = { created: 0, duplicates: 0, rejected: 0, sums };
   /** The rejections of the lowest rows, sorted. */
   let shown: Rejection[] = [];
   let unwritten: Rejection[] = [];
@@ -108,39 +98,33 @@ export function importLog(record: ImportRecord, clock: Clock) {
       counts.rejected++;
       unwritten.push(rejection);
       shown.push(rejection);
-      if (shown.length >= 2 * mostShown) shown = lowest(shown);
+      if (shown.length >= 2 * mostShown) shown = lowest();
     },
     /** The first rejections by row. */
-    shown: () => lowest(shown),
-    /** Writes what has come together, if it is time. */
+    shown: lowest,
     async keepUp(): Promise<void> {
-      const isDue = clock.monotonic() - writtenAt >= progressMs && sum(counts) > 0;
+      const { created, duplicates, rejected } = counts;
+      const isDue = clock.monotonic() - writtenAt >= progressMs && created + duplicates + rejected > 0;
       if (isDue || unwritten.length >= mostUnwritten) await write('running');
     },
-    /** Writes the rest. Undefined if all of it is recorded, otherwise why it is not. */
-    async end(status: 'completed' | 'stopped'): Promise<unknown> {
-      await write(status);
-      return failure;
-    },
+    end: write,
   };
 
-  async function write(status: ImportProgress['status']): Promise<void> {
+  function lowest(): Rejection[] {
+    return shown.toSorted((one, other) => one.index - other.index).slice(0, mostShown);
+  }
+
+  /** Undefined if all so far is recorded, otherwise why it is not. */
+  async function write(status: ImportProgress['status']): Promise<unknown> {
     const rejections = unwritten;
     unwritten = [];
     writtenAt = clock.monotonic();
-    if (failure !== undefined) return;
+    if (failure !== undefined) return failure;
     try {
       await record.write({ status, ...counts }, rejections);
     } catch (error) {
       failure = error;
     }
+    return failure;
   }
-}
-
-function sum({ created, duplicates, rejected }: Counts): number {
-  return created + duplicates + rejected;
-}
-
-function lowest(rejections: readonly Rejection[]): Rejection[] {
-  return rejections.toSorted((one, other) => one.index - other.index).slice(0, mostShown);
 }

@@ -1,7 +1,6 @@
 import type { Page } from '@payonce/jobs/documents';
 import type { Rejection } from './checkInvoice.ts';
 
-/** Progress of an import. */
 export interface ImportProgress {
   /** `stopped`: the rest of its body could not be read. `interrupted`: its process died. */
   status: 'running' | 'completed' | 'stopped' | 'interrupted';
@@ -19,7 +18,6 @@ export interface ImportedFile {
   rows: number;
   /** Names of its columns, in their order; empty if it is JSON. */
   columns: readonly string[];
-  /** Between the values of a row. */
   separator: string;
 }
 
@@ -36,7 +34,7 @@ export interface ImportView extends ImportProgress {
 /** Milliseconds without a write of an import after which its process is taken for dead. Azure ends a request after 230 s. */
 const silentMs = 300_000;
 
-/** The status of an import at `now` (milliseconds): one that runs and has written nothing for long is interrupted. Pure. */
+/** The status of an import at `now` (milliseconds). Pure. */
 export function statusAt(
   now: number,
   { status, updatedAt }: Pick<ImportView, 'status' | 'updatedAt'>,
@@ -47,7 +45,6 @@ export function statusAt(
 /** The record of one import, written while it runs. One call at a time. */
 export interface ImportRecord {
   readonly importId: string;
-  /** Adds rejections, and says how far it has come. */
   write(progress: ImportProgress, rejections: readonly Rejection[]): Promise<void>;
 }
 

@@ -24,11 +24,8 @@ const code = {
 const space: readonly unknown[] = [32, code.lineFeed, 13, 9];
 
 /**
- * Reads invoices from a JSON array, one per element, which is split by nothing but brackets, strings and commas. The first
- * element that is not JSON ends the reading.
- *
- * No streaming parser from npm is used (@streamparser/json 0.0.26, stream-json 3.8.0): they limit neither nesting nor the
- * length of a string, and they turn `1999.0` into 1999, which is to be refused.
+ * Reads invoices from a JSON array, one per element, split by nothing but brackets, strings and commas, up to an element that is not
+ * JSON. Streaming parsers (@streamparser/json 0.0.26, stream-json 3.8.0) limit neither nesting nor strings, and turn `1999.0` into 1999.
  */
 export function* jsonRows(
   body: Buffer,
@@ -104,8 +101,8 @@ function checkElement(bytes: string): CheckedRow | { kind: 'broken'; after: numb
 }
 
 /**
- * The first key that a flat object names twice, of which JSON.parse takes the last and somebody who has approved the file
- * may have read the first. Most have as many colons outside of texts as keys.
+ * The first key that a flat object names twice: JSON.parse takes the last, and a person may have read the first. Most objects have as
+ * many colons outside of texts as keys.
  */
 function repeatedKey(text: string, value: unknown): string | undefined {
   const colons = text.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"/g, '').split(':').length - 1;
@@ -120,10 +117,7 @@ function repeatedKey(text: string, value: unknown): string | undefined {
   return 'row';
 }
 
-/**
- * JSON.parse turns `1999.0` and `19.99e2` into 1999. An amount written like that was a float at its source, so the
- * check gets it as the text that was sent, and refuses it.
- */
+/** JSON.parse, but an amount like `1999.0` or `19.99e2` stays the text that was sent, which is refused: it was a float. */
 function readJson(text: string): unknown {
   // A key may be written with escapes.
   if (!text.includes('\\') && !/"amountMinor"\s*:\s*-?\d*[.eE]/.test(text)) return JSON.parse(text);

@@ -3,19 +3,12 @@ import { type Turns, turnMs } from '../platform/eventLoopTurns.ts';
 import { type Problem, problem } from '../platform/problem.ts';
 import type { CheckedRow } from './checkInvoice.ts';
 
-/** Limits of one body. */
 export interface ImportLimits {
-  /**
-   * The host and the worker hold six copies of a body between them, and an instance of 2 GB takes 16 requests at once. The
-   * host itself refuses a little more than this (FUNCTIONS_REQUEST_BODY_SIZE_LIMIT in infra/).
-   */
+  /** Host and worker hold six copies of a body, 16 at once in 2 GB. See FUNCTIONS_REQUEST_BODY_SIZE_LIMIT in infra/. */
   readonly bytes: number;
-  /**
-   * 10 MB of typical CSV rows (70 bytes) stay below it. The rows of a body are stored within one request, which Azure ends
-   * after 230 s. A serverless Cosmos DB (5,000 RU/s, some 8 RU a row) stores about that many in three minutes.
-   */
+  /** A serverless Cosmos DB (5,000 RU/s, some 8 RU a row) stores about that many in the three minutes that a request has. */
   readonly rows: number;
-  /** One row, with its punctuation. The longest that makes sense has 1,765 bytes of text, each up to six as `\uXXXX`. */
+  /** The longest row that makes sense has 1,765 bytes of text, each up to six as `\uXXXX`. */
   readonly rowBytes: number;
   /** Arrays and objects inside a JSON row, one in another. An invoice has none. */
   readonly nesting: number;
@@ -40,18 +33,18 @@ export interface Stop {
 /** A row as its reader finds it. Undefined: there is none yet, and a slice of the body is done. */
 export type FoundRow = CheckedRow | Stop | undefined;
 
-/** Finds the rows of a body; each is decoded by itself, so that bytes that are not UTF-8 cost one row. The reading ends at a stop. */
+/** Finds the rows of a body, up to a stop; each is decoded by itself, so that bytes that are not UTF-8 cost one row. */
 export type RowReader = (body: Buffer, limits: ImportLimits) => Iterable<FoundRow>;
 
 /** A row of a body; `index` counts them from 0. */
 export type Row = CheckedRow & { index: number };
 
-/** Reads the rows of a body, a few at a time, and lets the event loop go round in between. Returns why it stopped early, if it did. */
+/** Reads the rows of a body, a few at a time, between which the event loop goes round. `stopped` hears why it stopped early. */
 export async function* readRows(
   body: Buffer,
   reader: RowReader,
-  { limits, turns }: { limits: ImportLimits; turns: Turns },
-): AsyncGenerator<readonly Row[], Problem | undefined> {
+  { limits, turns, stopped }: { limits: ImportLimits; turns: Turns; stopped: (why: Problem) => void },
+): AsyncGenerator<readonly Row[]> {
   let index = 0;
   let rows: Row[] = [];
   await turns.next();
@@ -60,7 +53,8 @@ export async function* readRows(
   for (const row of reader(hasByteOrderMark ? body.subarray(3) : body, limits)) {
     if (row?.kind === 'stop' || (row !== undefined && index >= limits.rows)) {
       yield rows;
-      return row.kind === 'stop' ? row.problem : tooManyRows(limits);
+      stopped(row.kind === 'stop' ? row.problem : tooManyRows(limits));
+      return;
     }
     if (row !== undefined) rows.push({ ...row, index: index++ });
     if (row === undefined || performance.now() - began > turnMs) {
@@ -71,7 +65,6 @@ export async function* readRows(
     }
   }
   yield rows;
-  return undefined;
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

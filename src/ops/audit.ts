@@ -36,8 +36,7 @@ export async function intend(
 ): Promise<Intent> {
   const intent = randomUUID();
   const who = named(caller);
-  const now = () => new Date(instance.clock.now()).toISOString();
-  const at = now();
+  const at = new Date(instance.clock.now()).toISOString();
   const asked = { ...who, action, changes: { ...changes } };
   try {
     await journal.append(targets.map((target) => ({ at, intent, target, ...asked })));
@@ -50,7 +49,7 @@ export async function intend(
       recordDone({ audit, instance }, { ...who, action, target, intent, detail }, made),
     answered: (outcome) =>
       journal
-        .append([{ at: now(), intent, outcome }])
+        .append([{ at: new Date(instance.clock.now()).toISOString(), intent, outcome }])
         .catch((error: unknown) => report(instance, `the answer to ${intent} is not in the journal`, error)),
   };
 }

@@ -5,8 +5,8 @@ import type { AuditRecord } from './answers/reportAnswers.ts';
 export type AuditEntry = Omit<AuditRecord, 'id' | 'at'>;
 
 /**
- * A run or refund that a person ordered under an idempotency key. A repetition of the request finds it there and cannot know if its
- * creator lived to record it: the entry gets its id and time, so it is added once.
+ * A run or refund that was ordered under an idempotency key: its entry gets its id and time, so that a repetition of the request,
+ * which cannot know if the first one was recorded, adds it once.
  */
 export interface Made {
   id: string;
@@ -14,24 +14,18 @@ export interface Made {
   at: string;
 }
 
-/** The record of who did what: append only. */
 export interface AuditTrail {
-  /** Called once the thing has been done, with how it ended. */
   append(entry: AuditEntry, made?: Made): Promise<void>;
   /** A page, newest first. @throws {BadContinuation} */
   list(query: AuditFilter & { continuation?: string; pageSize: number }): Promise<Page<AuditRecord>>;
 }
 
-/** Which records to list. What is absent does not matter. */
+/** `from` and `to`: first and last day (`YYYY-MM-DD`, UTC). `actor` and `action`: part of the name, in any case. */
 export interface AuditFilter {
-  /** Of this day and later days (`YYYY-MM-DD`, UTC). */
   from?: string;
-  /** Of this day and earlier days. */
   to?: string;
   target?: string;
-  /** Part of the name of who did it, in any case. */
   actor?: string;
-  /** Part of the name of what was done, in any case. */
   action?: string;
 }
 

@@ -1,37 +1,24 @@
 /**
- * One HTTP call under `ops/`, declared once: its trigger, the role it needs, what it reads, what it answers, its place in
- * the OpenAPI document and its name in the audit trail all come from here (`calls.ts` has them all).
+ * One HTTP call under `ops/`, declared once: its trigger, role, schemas, place in the OpenAPI document and name in the audit trail.
+ * `calls.ts` has them all, and `opsApi.ts` answers them.
  */
 
 import type { Orchestrations } from '@payonce/jobs/runs/durable';
-import { errorText } from '@payonce/leases/error-text';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Turns } from '../platform/eventLoopTurns.ts';
 import type { Role } from './answers/overviewAnswers.ts';
-import { type Intent, intend } from './audit.ts';
+import type { Intent } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { OpsParts } from './opsParts.ts';
-import { badContinuation } from './refusals.ts';
-import {
-  type OpsRequest,
-  type OpsResponse,
-  readBody,
-  readIdempotencyKey,
-  readQuery,
-  sealed,
-  unsealed,
-} from './requests.ts';
+import type { OpsRequest, OpsResponse } from './requests.ts';
 
-/** Parts that a handler works with. */
 export interface CallParts extends OpsParts {
-  /** Release of the app. */
   version: string;
   /** Turns of computing, shared by all imports of this process. */
   turns: Turns;
   calls: Readonly<Record<string, Call>>;
 }
 
-/** Chapters of the OpenAPI document. */
 export const tags = {
   Invoices: 'What is to be paid, and what has become of it',
   Runs: 'Runs of the job that claims what is due',
@@ -65,7 +52,6 @@ type Kind = { method: 'GET'; audit?: string } | { method: 'POST' | 'PATCH'; audi
 export interface Answer<Json extends z.ZodType = z.ZodType> {
   status?: 202;
   json?: Json;
-  /** Description of the CSV form. */
   csv?: string;
   /** Headers, with a description each. */
   headers?: Readonly<Record<string, string>>;
@@ -76,7 +62,6 @@ export interface Answer<Json extends z.ZodType = z.ZodType> {
 /** Adds to the audit trail, under the caller's name and the call's, once the thing has been done. */
 export type AuditRecorder = Intent['record'];
 
-/** A request, once it has been admitted and read. */
 interface Asked<Query, Body, Key, Durable> {
   request: OpsRequest;
   caller: Caller;
@@ -100,14 +85,13 @@ type Declared<
     /** Absent: any parameter is refused, because the caller expects it to do something. */
     query?: Query;
     body?: Body;
-    /** The header `Idempotency-Key`. */
     idempotencyKey?: Key;
     /** The handler needs the Durable Functions client. */
     durable?: Durable;
     answer: Answer<Json>;
     /** Ids that the journal names, a line each. Default: the `{id}` of the route, or else the route. */
-    targets?: (body: z.output<Body>) => readonly string[];
-    handle: (
+    targets?(body: z.output<Body>): readonly string[];
+    handle(
       asked: Asked<
         z.output<Query>,
         z.output<Body>,
@@ -115,96 +99,22 @@ type Declared<
         Durable extends true ? Orchestrations : undefined
       >,
       parts: CallParts,
-    ) => Promise<OpsResponse<z.output<Json>>>;
+    ): Promise<OpsResponse<z.output<Json>>>;
   };
 
 /** A call as its trigger, its admission and the OpenAPI document see it. */
-export type Call = Described & {
-  method: 'GET' | 'POST' | 'PATCH';
+export type Call = Declared<z.ZodObject, z.ZodType, z.ZodType, Needed | undefined, true | undefined> & {
   role: Role;
-  audit?: string;
-  query?: z.ZodObject;
-  body?: z.ZodType;
-  idempotencyKey?: Needed | undefined;
-  durable?: true | undefined;
-  answer: Answer;
-  /** Reads a request of somebody who may make it, and answers. */
-  respond(
-    request: OpsRequest,
-    who: { caller: Caller; orchestrations: Orchestrations | undefined },
-    parts: CallParts,
-  ): Promise<OpsResponse>;
 };
-
-const noQuery = z.object({});
 
 /** Declares a call. What its handler is given and has to answer follows from the schemas. */
 export function call<
   Json extends z.ZodType,
-  Query extends z.ZodObject = typeof noQuery,
+  Query extends z.ZodObject = z.ZodObject<Record<never, never>>,
   Body extends z.ZodType = z.ZodUndefined,
   Key extends Needed | undefined = undefined,
   Durable extends true | undefined = undefined,
 >(declared: Declared<Query, Body, Json, Key, Durable>): Call {
-  const { handle, targets, ...described } = declared;
-  const { method, route, audit, mayBeEmpty = false } = declared;
-  return {
-    ...described,
-    role: method === 'GET' ? 'ops.read' : 'ops.write',
-    async respond(request, { caller, orchestrations }, parts) {
-      const query = readQuery(request, declared.query ?? noQuery);
-      if (!query.ok) return query.response;
-      const key = readIdempotencyKey(request, declared.idempotencyKey);
-      if (!key.ok) return key.response;
-      const body = declared.body && (await readBody(request, declared.body, { mayBeEmpty }));
-      if (body?.ok === false) return body.response;
-      const id = request.params.id ?? '';
-      const list = `${route} ${id}`;
-      const asking: { continuation?: string } = { ...query.value };
-      if (asking.continuation !== undefined) {
-        const continuation = unsealed(list, asking.continuation);
-        if (continuation === undefined) return badContinuation();
-        asking.continuation = continuation;
-      }
-      const values = body?.value;
-      const about = targets?.(values as z.output<Body>) ?? [id || route];
-      // Nobody can erase a customer from the journal.
-      const { customerId: _customer, ...asks } = { ...(values as { customerId?: unknown } | undefined) };
-      const changes = { ...asking, ...asks, idempotencyKey: key.value };
-      const intent =
-        audit === undefined
-          ? undefined
-          : await intend(parts, caller, { action: audit, targets: about, changes });
-      // The parts are those that the declaration names; TypeScript cannot follow that through the absent ones.
-      const asked = {
-        request,
-        caller,
-        id,
-        query: asking,
-        body: values,
-        idempotencyKey: key.value,
-        orchestrations,
-        record: intent?.record,
-      } as Parameters<typeof handle>[0];
-      const { status } = declared.answer;
-      try {
-        const response = await handle(asked, parts);
-        const answer =
-          status === undefined || response.jsonBody === undefined ? response : { status, ...response };
-        await intent?.answered(answer.status ?? 200);
-        return withSealedPlace(list, answer);
-      } catch (error) {
-        await intent?.record(about.join(' '), { outcome: 'unknown', error: errorText(error).slice(0, 300) });
-        await intent?.answered('unknown');
-        throw error;
-      }
-    },
-  };
-}
-
-function withSealedPlace(list: string, answer: OpsResponse): OpsResponse {
-  const place = z.object({ continuation: z.string() }).safeParse(answer.jsonBody).data;
-  if (place === undefined) return answer;
-  const continuation = sealed(list, place.continuation);
-  return { ...answer, jsonBody: { ...(answer.jsonBody as object), continuation } };
+  const role = declared.method === 'GET' ? 'ops.read' : 'ops.write';
+  return { ...declared, role };
 }

@@ -1,13 +1,12 @@
-import { z } from 'zod';
 import { shown } from '../importing/fieldErrors.ts';
 import { mediaTypeOf } from '../importing/readRows.ts';
 import { hasVisible, isPlainText } from '../importing/visibleText.ts';
 import { type Problem, problem } from '../platform/problem.ts';
 import { type Role, roles } from './answers/overviewAnswers.ts';
 import type { Call } from './call.ts';
+import { rolesIn } from './principal.ts';
 import type { OpsRequest } from './requests.ts';
 
-/** The person or program that makes a call, and their roles. */
 export interface Caller {
   /** Name, for the audit trail. */
   actor: string;
@@ -16,7 +15,6 @@ export interface Caller {
   roles: readonly Role[];
 }
 
-/** A person or program as records name them. */
 export function named({ actor, actorId }: Pick<Caller, 'actor' | 'actorId'>) {
   return actorId === undefined ? { actor } : { actor, actorId };
 }
@@ -26,25 +24,10 @@ export type SignIn = 'none' | 'platform' | 'missing';
 
 const longestActor = 256;
 
-/**
- * The holder of a function key: the host has checked it before the app is asked, and tells nothing of it. `X-Actor` is what
- * somebody says their name is, percent-encoded: it is recorded as their word, and proves and permits nothing.
- */
-function byKey(headers: OpsRequest['headers']): Caller {
-  const name = said(headers.get('x-actor'));
-  return { actor: name === '' ? 'function key' : `function key (says: ${name})`, roles };
-}
-
-/** Characters of a name that somebody gives themselves. */
-const longestName = 80;
-
-/** A name in one line of plain text; empty if it is none. */
-function said(given: string | null): string {
+/** A name in one line of plain text, 80 characters at most; empty if it is none. */
+function said(given: string): string {
   try {
-    const name = decodeURIComponent(given ?? '')
-      .trim()
-      .slice(0, longestName)
-      .toWellFormed();
+    const name = decodeURIComponent(given).trim().slice(0, 80).toWellFormed();
     return isPlainText(name) && hasVisible(name) && !/[\r\n]/.test(name) ? name : '';
   } catch {
     return '';
@@ -55,24 +38,16 @@ function said(given: string | null): string {
 const unknown: Caller = { actor: 'a caller without the sign-in that OPS_SIGN_IN requires', roles: [] };
 
 /**
- * App Service's description of a signed-in caller, as base64 of JSON
- * (https://learn.microsoft.com/azure/app-service/configure-authentication-user-identities).
- */
-const principalSchema = z.object({
-  /** The type of those claims that are roles. */
-  role_typ: z.string().optional(),
-  claims: z.array(z.object({ typ: z.string(), val: z.string() })),
-});
-
-const usualRoleType = 'roles';
-
-/**
- * Identifies the caller. If the platform signs callers in, it sets the headers and removes what a caller put there; then their app roles
- * count. If it does not, anybody could have set them, so they are ignored: a caller who got this far has a key, which may do
- * everything. Pure.
+ * Identifies the caller. A platform that signs callers in sets its headers and removes what a caller put there: their app roles
+ * count. Otherwise anybody could have set them. Then the caller holds a function key, which may do everything: the host has checked
+ * it, and tells nothing of it. `X-Actor` is what they say their name is, percent-encoded, which proves and permits nothing. Pure.
  */
 export function callerOf({ headers }: Pick<OpsRequest, 'headers'>, signIn: SignIn): Caller {
-  if (signIn === 'none') return byKey(headers);
+  if (signIn === 'none') {
+    const given = headers.get('x-actor');
+    const name = given === null ? '' : said(given);
+    return { actor: name === '' ? 'function key' : `function key (says: ${name})`, roles };
+  }
   if (signIn === 'missing') return unknown;
   const name = headers.get('x-ms-client-principal-name')?.trim() ?? '';
   const id = headers.get('x-ms-client-principal-id')?.trim() ?? '';
@@ -83,32 +58,15 @@ export function callerOf({ headers }: Pick<OpsRequest, 'headers'>, signIn: SignI
   };
 }
 
-function rolesIn(principal: string | null): Role[] {
-  const { claims, role_typ = usualRoleType } = read(principal) ?? { claims: [] };
-  const named = claims.filter(({ typ }) => typ === usualRoleType || typ === role_typ).map(({ val }) => val);
-  // The role to change things includes the role to look at them.
-  if (named.includes('ops.write')) return [...roles];
-  return roles.filter((role) => named.includes(role));
-}
-
-function read(principal: string | null): z.infer<typeof principalSchema> | undefined {
-  if (principal === null) return undefined;
-  try {
-    return principalSchema.parse(JSON.parse(Buffer.from(principal, 'base64').toString()));
-  } catch {
-    return undefined;
-  }
-}
-
 /** Where a browser may say that a request comes from: a page of this app, or the user's own doing. */
 const ownSites = ['same-origin', 'none'];
 
 /**
  * The refusal of a call; undefined if it is admitted. Pure.
  *
- * With a sign-in by cookie any web page could make the browser of somebody who is signed in send a request. What changes something is therefore refused if the browser says that it comes
- * from elsewhere (https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Sec-Fetch-Site), and takes only content
- * types for which a browser would have to ask first (https://fetch.spec.whatwg.org/#cors-safelisted-request-header).
+ * With a sign-in by cookie any web page could make a browser send a request. A change is therefore refused if the browser says that
+ * it comes from elsewhere (https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Sec-Fetch-Site), and takes only content
+ * types for which a browser asks first (https://fetch.spec.whatwg.org/#cors-safelisted-request-header).
  */
 export function whyNotAdmitted(
   { role, upload }: Pick<Call, 'role' | 'upload'>,

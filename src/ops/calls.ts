@@ -4,6 +4,7 @@ import { correctionCalls } from './correctionCalls.ts';
 import { customerCalls } from './customerCalls.ts';
 import { deadLetterCalls } from './deadLetterCalls.ts';
 import { importCalls } from './importCalls.ts';
+import { importRecordCalls } from './importRecordCalls.ts';
 import { invoiceCalls } from './invoiceCalls.ts';
 import { lockCalls } from './lockCalls.ts';
 import { outboxCalls } from './outboxCalls.ts';
@@ -14,6 +15,7 @@ import { runCalls } from './runCalls.ts';
 /** Every call under `ops/`, by the name of its function. */
 export const calls = {
   ...importCalls,
+  ...importRecordCalls,
   ...invoiceCalls,
   ...correctionCalls,
   ...customerCalls,
@@ -30,7 +32,6 @@ export type CallId = keyof typeof calls;
 
 export const callIds = Object.keys(calls) as CallId[];
 
-/** Makes something for each call. */
 export function forEachCall<T>(make: (id: CallId) => T): Record<CallId, T> {
   return Object.fromEntries(callIds.map((id) => [id, make(id)])) as Record<CallId, T>;
 }

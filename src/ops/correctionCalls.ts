@@ -120,13 +120,14 @@ export const correctionCalls = {
         return { kind: 'change', change: {}, entry: { what: noteEntry, by, text } };
       });
       if (noted.kind !== 'updated') return notFound(`invoice "${id}"`);
-      await record(id, { text });
+      // The text stays with the invoice, where an erasure of the customer reaches it.
+      await record(id, {});
       return { jsonBody: invoiceDetail(noted.invoice, parts.instance.clock) };
     },
   }),
 };
 
-/** Refuses a correction. `record`: a payment that was found, or not canceled, is on record too. */
+/** `record`: a payment that was found, or not canceled, is on record too. */
 async function refused(
   id: string,
   why: NotCorrected,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Invoice } from '../invoice/invoice.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
-import { customerAnswer, erasedAnswer } from './answers/customerAnswers.ts';
+import { invoiceDetailAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
 import { reasonBody } from './fields.ts';
 import { invoiceDetail } from './invoiceView.ts';
@@ -14,6 +14,26 @@ const mostShown = 100;
 
 /** In the body, so that no log has the id in an address. */
 const customerBody = reasonBody.extend({ customerId: z.string().min(1).max(255) });
+
+const customerAnswer = z.object({ customerId: z.string(), invoices: z.array(invoiceDetailAnswer) });
+
+const erasedAnswer = z.object({
+  erased: z.int().describe('Invoices that were erased by this call'),
+  complete: z.boolean().describe('False if there was no time for all of them: ask again'),
+  leftCount: z.int(),
+  left: z
+    .array(
+      z.object({
+        id: z.string(),
+        why: z
+          .enum(['open', 'recent', 'refundPending', 'disputeOpen', 'tooManyDays', 'named', 'busy'])
+          .describe(
+            'open: not paid, declined or voided. recent: changed within eight days. named: a message about it waits. busy: ask again',
+          ),
+      }),
+    )
+    .describe('The first hundred that were not: erase the customer again once they have settled'),
+});
 
 export const customerCalls = {
   exportCustomer: call({

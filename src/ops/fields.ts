@@ -1,4 +1,4 @@
-import { utcTime } from '@payonce/leases/clock';
+import { type Clock, utcTime } from '@payonce/leases/clock';
 import { z } from 'zod';
 import { expecting, shown } from '../importing/fieldErrors.ts';
 import { hasVisible, isPlainText } from '../importing/visibleText.ts';
@@ -21,10 +21,8 @@ function plainText(error: ReturnType<typeof expecting>) {
 export const reasonSchema = plainText(expecting('a reason of 1 to 500 characters'));
 export const noteSchema = plainText(expecting('a note of 1 to 500 characters'));
 
-/** The body of a call that needs nothing but a reason. */
 export const reasonBody = z.strictObject({ reason: reasonSchema });
 
-/** The body of a call that needs nothing at all. */
 export const optionalReasonBody = z.strictObject({ reason: reasonSchema.optional() });
 
 /** One of these texts; the error repeats what was sent instead. */
@@ -34,7 +32,6 @@ export function oneOf<const T extends readonly [string, ...string[]]>(values: T)
   });
 }
 
-/** An ISO 4217 code, as it is stored. */
 export const currencyField = z.enum(currencies, {
   error: ({ input }) => `expected an ISO 4217 currency code, like EUR, got ${shown(input)}`,
 });
@@ -71,7 +68,11 @@ export const dayField = z.iso
   .date({ error: ({ input }) => `expected a day as YYYY-MM-DD, got ${shown(input)}` })
   .exactOptional();
 
-/** The query of a list by day. */
+/** `YYYY-MM-DD`, UTC. */
+export function today(clock: Clock): string {
+  return new Date(clock.now()).toISOString().slice(0, 10);
+}
+
 export const dayQuery = z.object({ day: dayField, ...continuationQuery.shape });
 
 /** A time from `after` on and before `before`. */
@@ -87,7 +88,6 @@ export const invoiceFields = {
 
 const { customer, currency, ...dueDates } = invoiceFields;
 
-/** The invoices of a list or of an export. */
 export const invoiceFilter = z.object({
   customer,
   currency,

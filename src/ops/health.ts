@@ -14,7 +14,6 @@ export interface HealthCheck {
 /** Time-out of one probe (ms). */
 const probeTimeoutMs = 5_000;
 
-/** Probes everything side by side. */
 export async function checkHealth(parts: {
   healthChecks: readonly HealthCheck[];
   pauses: Pick<PauseStore, 'read'>;

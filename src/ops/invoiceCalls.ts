@@ -18,8 +18,9 @@ import {
 import { call } from './call.ts';
 import { continuationQuery, invoiceFilter, oneOf, reasonBody, reasonSchema } from './fields.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
+import { pageAnswer } from './listPages.ts';
 import { badQuery, badRequest, conflict, keyTaken, notFound } from './refusals.ts';
-import { type OpsResponse, pageAnswer } from './requests.ts';
+import type { OpsResponse } from './requests.ts';
 
 const pageSize = 100;
 /** Invoices that a count reads: some 500 request units. */
@@ -149,11 +150,8 @@ export const invoiceCalls = {
     answer: { status: 202, json: refundAnswer },
     problems: [404, 409],
     async handle({ id, caller, body, idempotencyKey, record }, parts) {
-      const requested = await refundInvoice(parts.corrections, id, {
-        ...body,
-        by: caller.actor,
-        idempotencyKey,
-      });
+      const wish = { ...body, by: caller.actor, idempotencyKey };
+      const requested = await refundInvoice(parts.corrections, id, wish);
       if (requested.kind !== 'requested') return refusal(id, requested, body);
       const { id: refundId, amountMinor, status, at } = requested.refund;
       const detail = { refundId, amountMinor, reason: body.reason, idempotencyKey };
@@ -230,7 +228,6 @@ function refusal(
   }
 }
 
-/** Invoices that one query reads. */
 const exportPageSize = 500;
 /** Invoices of one export: some 20 MB, and half a minute. */
 export const mostExported = 100_000;
@@ -292,7 +289,6 @@ function cellsOf(invoice: Invoice): (string | number)[] {
   ];
 }
 
-/** The notes of people, a line each: when, who and what. */
 function notesIn({ timeline }: Invoice): string {
   const notes = timeline.flatMap(({ at, what, by, text }) =>
     what === noteEntry && typeof text === 'string' ? [`${at} ${by}: ${text}`] : [],

@@ -7,29 +7,20 @@ import { stepsOf } from '../invoice/timeline.ts';
 import type { InvoiceAnswer, InvoiceDetailAnswer, Permitted, Waiting } from './answers/invoiceAnswers.ts';
 import { ofMove, ofUndo, ofVoid, whyNotCorrected } from './notCorrected.ts';
 
-/** An invoice as ops shows it: what was imported, and its state. */
 export function invoiceView(invoice: Invoice): InvoiceAnswer {
   const { id, customerId, amountMinor, currency, dueAt, paymentMethod = null, description = null } = invoice;
   const { status, shard, actionableAt = null, claim = null, payment, attempts, reason = null } = invoice;
   const { reversals = null, checkAt = null, importedDueAt = null, archivedAt = null, createdAt } = invoice;
   const { declinedAt = null } = invoice;
+  const waiting = waitingOf(invoice);
   const content = { id, customerId, amountMinor, currency, dueAt, paymentMethod, description };
-  const state = {
-    status,
-    shard,
-    actionableAt,
-    claim,
-    payment,
-    attempts,
-    reason,
-    waiting: waitingOf(invoice),
-  };
+  const state = { status, shard, actionableAt, claim, payment, attempts, reason, waiting };
   return { ...content, ...state, declinedAt, reversals, checkAt, importedDueAt, archivedAt, createdAt };
 }
 
 /**
- * The same, with its timeline and the corrections that it allows as it is stored, decided as the calls themselves decide. A call
- * may still refuse, because the provider has another word to say, or because the invoice has changed. Pure.
+ * The same, with its timeline and the corrections that it allows as it is stored. A call may still refuse, because the provider has
+ * another word to say. Pure.
  */
 export function invoiceDetail(invoice: Invoice, clock: Pick<Clock, 'now'>): InvoiceDetailAnswer {
   const { timeline } = invoice;
@@ -44,7 +35,7 @@ export function invoiceDetail(invoice: Invoice, clock: Pick<Clock, 'now'>): Invo
   return { ...invoiceView(invoice), actions, timeline };
 }
 
-/** The event an invoice waits for; null if it has ended, or if a person has to look at it. Pure. */
+/** Null if it has ended, or if a person has to look at it. Pure. */
 export function waitingOf(invoice: Invoice): Waiting | null {
   const { status, actionableAt, checkAt, claim, payment, timeline } = invoice;
   const until = actionableAt ?? null;

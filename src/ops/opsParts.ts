@@ -10,18 +10,15 @@ import type { InvoiceArchive } from '../archive/restoreInvoice.ts';
 import type { ImportRecords } from '../importing/importRecords.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { AuditTrail, Journal } from './auditTrail.ts';
-import type { Caller } from './caller.ts';
+import type { SignIn } from './caller.ts';
 import type { HealthCheck } from './health.ts';
-import type { OpsRequest } from './requests.ts';
 
-/** The app's parts that the calls work with. */
 export interface OpsParts {
   invoices: InvoiceStore;
   /** Reads which account of the provider this deployment pays in; undefined before its first call. */
   account: () => Promise<{ mode: string; account?: string } | undefined>;
   outbox: OutboxStore;
   job: Job;
-  /** Shards of this deployment. */
   shards: number;
   /** The job behind `POST ops/bulk`. */
   bulk: Job;
@@ -39,8 +36,7 @@ export interface OpsParts {
   healthChecks: readonly HealthCheck[];
   /** @throws {ShardsChanged} */
   checkShards: () => Promise<void>;
-  callerOf: (request: OpsRequest) => Caller;
-  /** Name of this deployment. */
+  signIn: SignIn;
   environment: string;
   instance: Instance;
 }

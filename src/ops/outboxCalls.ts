@@ -3,8 +3,9 @@ import { queues, serviceBusQueues } from '../platform/azureNames.ts';
 import { type OutboxMessageAnswer, outboxAnswer, outboxMessageAnswer } from './answers/messageAnswers.ts';
 import { call } from './call.ts';
 import { listQuery, oneOf, optionalReasonBody, partOf, periodFields, reasonBody } from './fields.ts';
+import { pageAnswer } from './listPages.ts';
 import { conflict, notFound } from './refusals.ts';
-import { type OpsResponse, pageAnswer } from './requests.ts';
+import type { OpsResponse } from './requests.ts';
 
 const pageSize = 100;
 

@@ -9,7 +9,6 @@ import { summarize } from './summary.ts';
 const mostDeadLetters = 100;
 const latestRuns = 5;
 
-/** Everything that the first page of the dashboard shows, in one answer. */
 export async function overviewOf(parts: OpsParts): Promise<OverviewAnswer> {
   const { invoices, deadLetters, lockStore, job, runs, instance } = parts;
   const { clock } = instance;
@@ -84,13 +83,11 @@ async function paidPerDay(invoices: Pick<InvoiceStore, 'dayCounts'>, now: number
   }));
 }
 
-/** Reasons that a person is shown. */
 const mostReasons = 8;
 
 /**
  * Parked invoices by the first words of their reasons, most first: what follows a colon differs from one to the next, and what
- * follows a semicolon is advice. What
- * is beyond the most frequent reasons is one more line. Pure.
+ * follows a semicolon is advice. The rest is one more line. Pure.
  */
 export function parkedReasons(byReason: ReadonlyMap<string, number>): OverviewAnswer['parkedReasons'] {
   const counts = new Map<string, number>();

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
 import type { OpsResponse } from './requests.ts';
 
@@ -12,6 +13,11 @@ export function badRequest(errors: readonly FieldError[]): OpsResponse<never> {
 
 export function badQuery(errors: readonly FieldError[]): OpsResponse<never> {
   return problemResponse(problem(400, 'The query has a wrong value.', short(errors)));
+}
+
+/** The faults that a schema found; `whole` names what has no fields. */
+export function fieldErrors({ issues }: z.ZodError, whole: string): FieldError[] {
+  return issues.map(({ path, message }) => ({ field: path.join('.') || whole, error: message }));
 }
 
 /** Errors that one answer names. */
@@ -32,7 +38,6 @@ export function notFound(what: string): OpsResponse<never> {
   return problemResponse(problem(404, shortened(`there is no ${what}`)));
 }
 
-/** The thing is not in a state that allows this. */
 export function conflict(detail: string): OpsResponse<never> {
   return problemResponse(problem(409, shortened(detail)));
 }
@@ -45,7 +50,6 @@ export function keyTaken(before: string): OpsResponse<never> {
   );
 }
 
-/** It may work later. */
 export function unavailable(detail: string): OpsResponse<never> {
   return problemResponse(problem(503, detail));
 }

@@ -9,7 +9,7 @@ type Totals = Omit<ReportDay, 'day' | 'currency'>;
 /** Days by day, then by currency, and the sums of all days by currency. A day on which nothing happened is absent. */
 type Report = Pick<z.infer<typeof reportAnswer>, 'days' | 'totals'>;
 
-/** Adds up the counts of days. Pure. */
+/** Pure. */
 export function addUp(counts: readonly DayCount[]): Report {
   const days = new Map<string, Totals>();
   const currencies = new Map<string, Totals>();
@@ -30,21 +30,17 @@ export function addUp(counts: readonly DayCount[]): Report {
 }
 
 function under(all: Map<string, Totals>, key: string): Totals {
-  const found = all.get(key) ?? noTotals();
+  const none = () => ({ count: 0, amountMinor: 0 });
+  const empty = { paid: none(), declined: none(), refunded: none(), disputed: none(), disputeLost: none() };
+  const found = all.get(key) ?? empty;
   all.set(key, found);
   return found;
-}
-
-function noTotals(): Totals {
-  const none = () => ({ count: 0, amountMinor: 0 });
-  return { paid: none(), declined: none(), refunded: none(), disputed: none(), disputeLost: none() };
 }
 
 function sorted(all: ReadonlyMap<string, Totals>): [string, Totals][] {
   return [...all].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** The columns of the report as CSV: counts and minor units, then the amounts in their currency. */
 export const reportColumns: readonly string[] = [
   'day',
   'currency',
@@ -53,7 +49,6 @@ export const reportColumns: readonly string[] = [
   ...reportKinds,
 ];
 
-/** The same of one row. */
 export function reportRow({ day, currency, ...totals }: ReportDay): (string | number)[] {
   const cells = reportKinds.flatMap((kind) => [totals[kind].count, totals[kind].amountMinor]);
   // A sum beyond 2⁵³ is about right, and no amount that a bank would know.

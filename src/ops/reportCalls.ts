@@ -5,11 +5,11 @@ import { csvLine, csvType } from '../platform/csv.ts';
 import { overviewAnswer } from './answers/overviewAnswers.ts';
 import { auditAnswer, recountAnswer, reportAnswer, summaryAnswer } from './answers/reportAnswers.ts';
 import { call } from './call.ts';
-import { currencyField, dayField, dayQuery, partOf, reasonBody } from './fields.ts';
+import { currencyField, dayField, dayQuery, partOf, reasonBody, today } from './fields.ts';
+import { pageAnswer } from './listPages.ts';
 import { overviewOf } from './overview.ts';
 import { badQuery, badRequest } from './refusals.ts';
 import { addUp, reportColumns, reportRow } from './report.ts';
-import { pageAnswer, today } from './requests.ts';
 import { summarize } from './summary.ts';
 
 const auditPageSize = 100;
@@ -132,14 +132,11 @@ export const reportCalls = {
     answer: { json: auditAnswer },
     async handle({ query: { day, ...query } }, { audit, instance }) {
       const { from, to, target } = query;
-      if (
-        target === undefined &&
-        from !== undefined &&
-        from <= dayBefore(to ?? today(instance.clock), mostDays)
-      )
+      const last = to ?? today(instance.clock);
+      if (target === undefined && from !== undefined && from <= dayBefore(last, mostDays))
         return badQuery([{ field: 'from', error: `expected at most ${mostDays} days until "to"` }]);
       const isOpen = from === undefined && to === undefined && target === undefined;
-      const only = day ?? (isOpen ? today(instance.clock) : undefined);
+      const only = day ?? (isOpen ? last : undefined);
       const days = only === undefined ? {} : { from: only, to: only };
       const page = await audit.list({ pageSize: auditPageSize, ...query, ...days });
       return { jsonBody: pageAnswer('records', page, (record) => record) };
@@ -151,7 +148,6 @@ function dayBefore(day: string, days: number): string {
   return new Date(Date.parse(day) - days * dayMs).toISOString().slice(0, 10);
 }
 
-/** True if CSV is named, and JSON is not. */
 function acceptsCsv(accept: string | null): boolean {
   const types = accept?.toLowerCase() ?? '';
   return types.includes('text/csv') && !types.includes('application/json');

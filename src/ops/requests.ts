@@ -1,12 +1,7 @@
-import { createHash } from 'node:crypto';
-import type { Page } from '@payonce/jobs/documents';
-import type { Clock } from '@payonce/leases/clock';
 import type { z } from 'zod';
 import { unknownName } from '../importing/fieldErrors.ts';
-import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
-import { wholeBody } from '../platform/wholeBody.ts';
-import { badQuery, badRequest, mostErrors } from './refusals.ts';
-import { schemaFields } from './schemaFields.ts';
+import type { FieldError } from '../platform/problem.ts';
+import { badQuery, badRequest, fieldErrors, mostErrors } from './refusals.ts';
 
 /** The part of an HTTP request that the calls under `ops/` need; the request of Azure Functions has that shape. */
 export interface OpsRequest {
@@ -26,36 +21,6 @@ export interface OpsResponse<Json = unknown> {
 
 /** A part of a request, or the answer that refuses it. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; response: OpsResponse<never> };
-
-/** `YYYY-MM-DD`, UTC. */
-export function today(clock: Clock): string {
-  return new Date(clock.now()).toISOString().slice(0, 10);
-}
-
-/** The largest JSON body of a call, in bytes; imports have a limit of their own. */
-const mostBodyBytes = 65_536;
-
-/** Reads a JSON body. No body at all counts as `{}` if it may be empty. */
-export async function readBody<Schema extends z.ZodType>(
-  request: OpsRequest,
-  schema: Schema,
-  { mayBeEmpty }: { mayBeEmpty: boolean },
-): Promise<Parsed<z.output<Schema>>> {
-  const bytes = await wholeBody(request, mostBodyBytes);
-  if (bytes === undefined) return { ok: false, response: tooLarge };
-  const text = bytes.toString();
-  const empty = mayBeEmpty ? {} : undefined;
-  const given = text.trim() === '' ? empty : jsonOf(text);
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    const error = `expected a JSON body ${schemaFields(schema)}`;
-    return { ok: false, response: badRequest([{ field: 'body', error }]) };
-  }
-  const parsed = schema.safeParse(given);
-  if (parsed.success) return { ok: true, value: parsed.data };
-  return { ok: false, response: badRequest(fieldErrors(parsed.error, 'body')) };
-}
-
-const tooLarge = problemResponse(problem(413, `Expected a body of at most ${mostBodyBytes} bytes.`));
 
 /**
  * Parameters that the platform reads from the query itself: a function key, and its name
@@ -98,40 +63,4 @@ export function readIdempotencyKey(
   if (key !== undefined && key !== '' && key.length <= longestKey) return { ok: true, value: key };
   const error = `expected a header of 1 to ${longestKey} characters that names this request, and no other`;
   return { ok: false, response: badRequest([{ field: 'Idempotency-Key', error }]) };
-}
-
-/** A page of a list as an answer, under the list's name. */
-export function pageAnswer<const Name extends string, Item, View>(
-  name: Name,
-  { items, continuation }: Page<Item>,
-  view: (item: Item) => View,
-) {
-  const list = { [name]: items.map(view) } as Record<Name, View[]>;
-  return { ...list, continuation: continuation ?? null };
-}
-
-/** A continuation as callers get it: with a checksum, so that one that is mutilated or of another list is refused at once. */
-export function sealed(list: string, continuation: string): string {
-  const sum = createHash('sha256')
-    .update(JSON.stringify([list, continuation]))
-    .digest('base64url');
-  return `${sum.slice(0, 12)}.${continuation}`;
-}
-
-/** Undoes `sealed`; undefined for a text that it did not make. */
-export function unsealed(list: string, given: string): string | undefined {
-  const continuation = given.slice(given.indexOf('.') + 1);
-  return sealed(list, continuation) === given ? continuation : undefined;
-}
-
-function fieldErrors({ issues }: z.ZodError, whole: string): FieldError[] {
-  return issues.map(({ path, message }) => ({ field: path.join('.') || whole, error: message }));
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

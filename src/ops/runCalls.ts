@@ -5,14 +5,14 @@ import { jobNames } from '../platform/azureNames.ts';
 import { refusedAnswer, runAnswer, runsAnswer, startedAnswer } from './answers/runAnswers.ts';
 import type { Made } from './auditTrail.ts';
 import { bulkGroups } from './bulk/bulkJob.ts';
-import { bulkBody } from './bulk/bulkRequest.ts';
-import { refusedBy, refusedIn } from './bulk/refused.ts';
+import { bulkBody, refusedBy, refusedIn } from './bulk/bulkRequest.ts';
 import { call } from './call.ts';
 import { named } from './caller.ts';
 import { continuationQuery, listQuery, oneOf, optionalReasonBody } from './fields.ts';
+import { pageAnswer } from './listPages.ts';
 import type { OpsParts } from './opsParts.ts';
 import { badRequest, conflict, keyTaken, notFound } from './refusals.ts';
-import { type OpsResponse, pageAnswer } from './requests.ts';
+import type { OpsResponse } from './requests.ts';
 
 const pageSize = 100;
 /** Each waits for its turn in an activity, of which a host has some ten at a time: payment runs need some, too. */
@@ -164,7 +164,6 @@ export const runCalls = {
   }),
 };
 
-/** A run of any job. */
 async function findRun({ job, bulk, runs }: Pick<OpsParts, 'job' | 'bulk' | 'runs'>, id: string) {
   return (await runs.read(job.name, id)) ?? (await runs.read(bulk.name, id));
 }

@@ -15,7 +15,6 @@ interface SummaryParts {
   instance: Pick<Instance, 'clock'>;
 }
 
-/** Counts of everything, over all shards. */
 export async function summarize(parts: SummaryParts): Promise<Summary> {
   const { invoices, outbox, pauses, instance } = parts;
   const now = instance.clock.now();
@@ -43,7 +42,7 @@ export async function summarize(parts: SummaryParts): Promise<Summary> {
 /** A window that ended longer ago than this, in milliseconds, says nothing about now. */
 const lateMs = 60_000;
 
-/** Use of a limit as its schedule has it at `now` (milliseconds). Pure. */
+/** `now`: milliseconds. Pure. */
 export function paceReport(schedule: Schedule, now: number): PaceReport {
   const { pace, next, at, last } = schedule;
   const { rate, refusedShare } = now - at > lateMs ? { rate: 0, refusedShare: 0 } : last;
@@ -55,7 +54,7 @@ export function paceReport(schedule: Schedule, now: number): PaceReport {
   };
 }
 
-/** State of the backlog at `now` (milliseconds). Pure. */
+/** `now`: milliseconds. Pure. */
 export function backlogReport(
   { waiting, claimed, since }: Backlog,
   charges: PaceReport | null,

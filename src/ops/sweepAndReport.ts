@@ -21,15 +21,8 @@ export interface GaugeParts {
 }
 
 /**
- * Reports what waits, for a person or to be paid, over all shards. Each sweep does, so an alert stays up for as long as it
- * has to.
- *
- * The age of the oldest unknown payment is minutes after a provider's time-outs. Hours mean that asking again and looking
- * up have told nothing. It is 0 if every payment's outcome is known. A payment in progress is no unknown one; a bank debit
- * takes up to 14 days.
- *
- * The overdue invoices show if invoices get paid at all, whatever stands in the way: nothing else is looked at. So
- * it is reported even if none is, and no report at all is an alarm, too.
+ * Reports what waits, for a person or to be paid, over all shards, at each sweep: an alert stays up for as long as it has to. The
+ * overdue invoices are reported even if there are none: no report at all is an alarm, too.
  */
 export async function reportGauges(parts: GaugeParts): Promise<void> {
   const { invoices, outbox, pace, pauses, poison, checkKey, instance } = parts;
@@ -73,24 +66,14 @@ export async function reportGauges(parts: GaugeParts): Promise<void> {
   }
 }
 
-/** Names the shards that were left out. */
-class SweepIncomplete extends Error {
-  override readonly name = 'SweepIncomplete';
-
-  constructor(failed: readonly string[]) {
-    super(`left out of the sweep: ${failed.join('; ')}`);
-  }
-}
-
 /** Longest sweep (ms). Each reports once, and no report in eight minutes is an alarm (infra/modules/alerts.bicep). */
 const longestMs = 4.5 * 60_000;
 
 /**
- * A tick of the sweeper's timer: sends what waits in the outbox, for a few minutes at most, and reports beside that
- * what waits for a person or to be paid, and moves the horizons of the counters. The next tick has what is left.
+ * A tick of the sweeper's timer: sends what waits in the outbox, reports the gauges beside that, and moves the horizons of the
+ * counters. The next tick has what is left.
  *
- * @throws {SweepIncomplete} because the platform counts failed executions by that; the other shards are swept, and the gauges
- * reported. {LeaseLost}
+ * @throws an error that names the shards that were left out: the platform counts failed executions by that. {LeaseLost}
  */
 export async function sweepAndReport(
   {
@@ -116,6 +99,6 @@ export async function sweepAndReport(
   if (swept.status === 'rejected') throw swept.reason;
   for (const other of others) if (other.status === 'rejected') throw other.reason;
   const { failed } = swept.value;
-  if (failed.length > 0) throw new SweepIncomplete(failed);
+  if (failed.length > 0) throw new Error(`left out of the sweep: ${failed.join('; ')}`);
   return swept.value;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildDashboard } from '../../scripts/buildDashboard.ts';
-import { builtFiles } from '../../src/dashboard/builtFiles.ts';
+import { builtFiles } from '../../src/dashboard/serveDashboard.ts';
 import { removeFolder } from '../support/removeFolder.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payonce-bundle-'));

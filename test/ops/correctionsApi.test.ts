@@ -251,9 +251,27 @@ describe('POST ops/invoices/{id}/notes', () => {
       timeline: [{ what: 'imported' }, { what: 'note', by: 'ada@example.com', text }],
     });
     expect(bodyOf(await noting('noted-claimed', 'x'))).toMatchObject({ status: 'claimed' });
-    expect(await auditedOf('noted')).toEqual([
-      { actor: 'ada@example.com', action: 'add note', detail: { text } },
+    expect(await auditedOf('noted')).toEqual([{ actor: 'ada@example.com', action: 'add note', detail: {} }]);
+  });
+
+  test('its text is only with the invoice, where an erasure of the customer reaches it', async () => {
+    await ops.store({ ...place('noted-text'), status: 'paid' });
+    const before = ops.journal.lines.length;
+    await noting('noted-text', 'rings as Mary Smith');
+    expect(ops.journal.lines.slice(before)).toMatchObject([
+      {
+        at: expect.any(String),
+        actor: 'ada@example.com',
+        action: 'add note',
+        target: 'noted-text',
+        changes: {},
+      },
+      { outcome: 200 },
     ]);
+    expect(JSON.stringify([ops.journal.lines, await ops.audited()])).not.toContain('Mary Smith');
+    expect(bodyOf(await noting('noted-text', 'x'))).toMatchObject({
+      timeline: [{}, { text: 'rings as Mary Smith' }, { text: 'x' }],
+    });
   });
 
   test.each(['', '  ', 'x'.repeat(501), 'bell \u0007', 5, undefined])(

@@ -3,7 +3,7 @@ import { BlobServiceClient } from '@azure/storage-blob';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { blobImportRecords } from '../../src/importing/blobImportRecords.ts';
-import { blobNameOf, importIdOf, newImportId } from '../../src/importing/importIds.ts';
+import { blobNameOf, importIdOf, newImportId } from '../../src/importing/blobImportWrites.ts';
 import { importLimits } from '../../src/importing/readRows.ts';
 import { callerOf } from '../../src/ops/caller.ts';
 import { allPages, aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Call as DeclaredCall } from '../../src/ops/call.ts';
 import { type CallId, callIds, calls } from '../../src/ops/calls.ts';
-import { sealed } from '../../src/ops/requests.ts';
+import { sealed } from '../../src/ops/listPages.ts';
 import { aRequest, bodyOf, opsForTests, opsWith, principal } from '../support/opsForTests.ts';
 
 const declared: Readonly<Record<CallId, DeclaredCall>> = calls;

@@ -39,14 +39,10 @@ export async function readBody(
   let problem: Problem | undefined;
   async function* rows(): AsyncGenerator<readonly Row[]> {
     const turns = { next: () => Promise.resolve() };
-    const found = readRows(Buffer.from(body), reader, { limits, turns });
-    for (let next = await found.next(); ; next = await found.next()) {
-      if (next.done === true) {
-        problem = next.value;
-        return;
-      }
-      for (const row of next.value) if (row.kind === 'invoice') places.set(row.invoice, row.index);
-      yield next.value;
+    const stopped = (why: Problem) => void (problem = why);
+    for await (const some of readRows(Buffer.from(body), reader, { limits, turns, stopped })) {
+      for (const row of some) if (row.kind === 'invoice') places.set(row.invoice, row.index);
+      yield some;
     }
   }
   const good: GoodRow[] = [];

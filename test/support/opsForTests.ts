@@ -17,11 +17,10 @@ import { blobImportRecords } from '../../src/importing/blobImportRecords.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardsCheck } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { callerOf } from '../../src/ops/caller.ts';
+import { forEachCall } from '../../src/ops/calls.ts';
 import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
-import { opsApi } from '../../src/ops/opsApi.ts';
+import { type OpsCall, opsApi } from '../../src/ops/opsApi.ts';
 import type { OpsParts } from '../../src/ops/opsParts.ts';
-import type { OpsRequest } from '../../src/ops/requests.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 import { jobNames } from '../../src/platform/azureNames.ts';
 import { memoryJournal } from '../memory/memoryJournal.ts';
@@ -82,9 +81,6 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   const poison = { list: async () => [] };
   const parts = {
     invoices,
-    // As if the platform had signed in every caller who says so, and everybody else had a key.
-    callerOf: (request: Pick<OpsRequest, 'headers'>) =>
-      callerOf(request, request.headers.get('x-ms-client-principal') === null ? 'none' : 'platform'),
     account: async () => ({ mode: 'test', deployment: 'test', account: 'acct_1' }),
     environment: 'test',
     shards: 4,
@@ -106,7 +102,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     healthChecks: [],
     deadLetters: [],
   };
-  const api = opsApi(parts);
+  const api = callsOn(parts);
   /** Stores invoices as they are. */
   async function put(...invoices: readonly Invoice[]): Promise<void> {
     const documents = cosmosDocuments(cosmos.containers.invoices);
@@ -125,7 +121,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     api,
     journal,
     /** The same, but imports cannot be recorded. */
-    withoutImportRecords: opsApi({ ...parts, imports: blobImportRecords(noContainer, clock) }),
+    withoutImportRecords: callsOn({ ...parts, imports: blobImportRecords(noContainer, clock) }),
     started,
     terminated,
     orchestrations: {
@@ -173,11 +169,20 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   };
 }
 
+/** The calls, as if the platform had signed in every caller who says so, and everybody else had a key. */
+function callsOn(parts: Omit<OpsParts, 'signIn'>) {
+  const signedInHere = opsApi({ ...parts, signIn: 'platform' });
+  const withKey = opsApi({ ...parts, signIn: 'none' });
+  return forEachCall((id): OpsCall => (request, orchestrations) => {
+    const api = request.headers.get('x-ms-client-principal') === null ? withKey : signedInHere;
+    return api[id](request, orchestrations);
+  });
+}
+
 /** The calls on some parts only, made by the holder of a key. */
 export function opsWith(parts: Partial<OpsParts>) {
-  const callerOfKey = () => callerOf({ headers: new Headers() }, 'none');
   const journal = memoryJournal();
-  return opsApi({ callerOf: callerOfKey, instance: anInstance(), journal, ...parts } as OpsParts);
+  return opsApi({ signIn: 'none', instance: anInstance(), journal, ...parts } as OpsParts);
 }
 
 export type OpsForTests = Awaited<ReturnType<typeof opsForTests>>;

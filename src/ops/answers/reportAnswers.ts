@@ -13,7 +13,6 @@ const byStatus = z.object({
   voided: z.int(),
 } satisfies Record<InvoiceStatus, z.ZodType>);
 
-/** Use of one limit of the payment provider. */
 const pace = z.object({
   /** Calls that all instances may make now. */
   allowedPerSecond: z.number(),
@@ -21,12 +20,10 @@ const pace = z.object({
   usedPerSecond: z.number(),
   /** Share of those calls that the provider refused because there were too many. */
   refusedShare: z.number(),
-  /** Delay of the next call. */
   waitSeconds: z.number(),
 });
 export type PaceReport = z.infer<typeof pace>;
 
-/** Invoices that are due and unpaid. */
 const backlog = z.object({
   /** Invoices that are due and that nobody has claimed. */
   waiting: z.int(),

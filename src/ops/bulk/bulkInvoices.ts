@@ -8,10 +8,8 @@ import type { Invoice } from '../../invoice/invoice.ts';
 import type { InvoiceChange } from '../../invoice/invoiceChange.ts';
 import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
 import { ofVoid, whyNotCorrected } from '../notCorrected.ts';
-import { type BulkInvoiceFilter, isAskedFor, listFilter } from './bulkRequest.ts';
-import type { NotChanged } from './refused.ts';
+import { type BulkInvoiceFilter, isAskedFor, listFilter, type NotChanged } from './bulkRequest.ts';
 
-/** Invoices of one shard that are changed together. */
 export interface InvoicePiece {
   kind: 'invoices';
   shard: string;
@@ -53,14 +51,13 @@ export async function* invoicePieces(
   }
 }
 
-/** True if a retry would change the invoice. Pure. */
 export function canRetry(invoice: Invoice, now: string): boolean {
   return invoice.status === 'pending' ? waitsForRetry(invoice, now) : true;
 }
 
 /**
- * Decides what a bulk retry does with an invoice as it is stored: each run retries it once. One that names a payment which
- * nobody has recorded is left to a retry of its own, which asks the provider first. Pure.
+ * Decides on a bulk retry of an invoice: each run retries it once. One that names a payment which nobody has recorded is left to a
+ * retry of its own, which asks the provider first. Pure.
  */
 export function decideBulkRetry(
   invoice: Invoice,
@@ -108,7 +105,6 @@ export async function retryPiece(
   return { counts, refused: [...left, ...missing.map((id) => ({ id, why: 'it is no longer there' }))] };
 }
 
-/** The counts of a piece, and what was not changed. */
 export interface PieceDone {
   counts: RunCounts;
   refused: readonly NotChanged[];

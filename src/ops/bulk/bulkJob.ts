@@ -1,8 +1,7 @@
 /**
- * The job behind `POST ops/bulk`: what was asked for is kept in the record of its run, and its work is found by the same
- * lists that people see. It goes piece by piece, each recorded before it is begun (`keepsPiece`), so a run that was killed
- * goes on where it was, with exact counts. Doing a piece twice changes nothing: an invoice names the run that has retried
- * it, a message the run that has redriven it, and what was discarded is gone.
+ * The job behind `POST ops/bulk`. It goes piece by piece, each recorded before it is begun (`keepsPiece`), so a run that was killed
+ * goes on where it was, with exact counts. Doing a piece twice changes nothing: an invoice names the run that has retried it, a
+ * message the run that has redriven it, and what was discarded is gone.
  */
 
 import type { Instance } from '@payonce/jobs/instance';
@@ -22,8 +21,7 @@ import {
   voidPiece,
 } from './bulkInvoices.ts';
 import { type MessageParts, type MessagePiece, messagePieces, movePiece } from './bulkMessages.ts';
-import { type BulkRequest, bulkRequestSchema } from './bulkRequest.ts';
-import { refusedBy, refusedDetail } from './refused.ts';
+import { type BulkRequest, bulkRequestSchema, refusedBy, refusedDetail } from './bulkRequest.ts';
 
 /** Two groups: invoices and messages are worked on side by side, and otherwise one run at a time. */
 export const bulkGroups = {

@@ -81,7 +81,6 @@ export function whyInvoice({ reason, timeline }: Pick<Invoice, 'reason' | 'timel
   return typeof last?.reason === 'string' ? last.reason : '';
 }
 
-/** True if an invoice is one of those asked for, as it is stored now. Pure. */
 export function isAskedFor(invoice: Invoice, filter: BulkInvoiceFilter): boolean {
   const { status, customer, currency, dueAfter, dueBefore, reason, before, after } = filter;
   const since = stepsOf(invoice.timeline).at(-1)?.at ?? invoice.createdAt;
@@ -95,4 +94,25 @@ export function isAskedFor(invoice: Invoice, filter: BulkInvoiceFilter): boolean
     (before === undefined || since < before) &&
     (after === undefined || since >= after)
   );
+}
+
+export interface NotChanged {
+  id: string;
+  why: string;
+}
+
+/** The target in the audit trail under which the refusals of a bulk run are found. */
+export function refusedBy(runId: string): string {
+  return `bulk/${runId}/refused`;
+}
+
+const refusedSchema = z.array(z.object({ id: z.string(), why: z.string() }));
+
+/** The refusals of one piece as the detail of an audit record. Pure. */
+export function refusedDetail(refused: readonly NotChanged[]): { refused: string } {
+  return { refused: JSON.stringify(refused) };
+}
+
+export function refusedIn({ refused }: Readonly<Record<string, unknown>>): NotChanged[] {
+  return typeof refused === 'string' ? refusedSchema.parse(JSON.parse(refused)) : [];
 }

@@ -20,8 +20,8 @@ export const sabotages: readonly Sabotage[] = [
       },
       {
         file: 'src/after/checkProvider.ts',
-        from: "    case 'found':\n    case 'processing':\n    case 'differs':\n    case 'reversed':\n    case 'notFound':\n      return found;",
-        to: "    case 'processing':\n      return { kind: 'notFound' };\n    case 'found':\n    case 'differs':\n    case 'reversed':\n    case 'notFound':\n      return found;",
+        from: '    : found;',
+        to: "    : found.kind === 'processing' ? { kind: 'notFound' } : found;",
       },
       {
         file: 'src/after/reconciliation.ts',

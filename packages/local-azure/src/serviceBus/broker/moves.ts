@@ -27,6 +27,7 @@ import type { Journal, RestingPlace } from './journal.ts';
 import type { DeadLetterCause, Delivery, IncomingMessage, Message } from './message.ts';
 import type { QueueRules } from './rules.ts';
 import type { Sessions } from './sessions.ts';
+import { tooManyDeliveries } from './settlement.ts';
 import { Shelf } from './shelf.ts';
 
 export interface QueueEvents {
@@ -135,13 +136,11 @@ export class Moves {
 
   /** Counts a delivery that did not complete the message. True if none is left: then it is a dead letter now. */
   #wasLastDelivery(entry: Entry): boolean {
-    const { maxDeliveryCount } = this.#rules;
     if (this.#deadLetters === undefined) return false;
     entry.message.deliveryCount++;
-    if (entry.message.deliveryCount < maxDeliveryCount) return false;
-    const description = `Message could not be consumed after ${maxDeliveryCount} delivery attempts.`;
-    this.kill(entry, { reason: 'MaxDeliveryCountExceeded', description });
-    return true;
+    const cause = tooManyDeliveries(entry.message, this.#rules);
+    if (cause !== undefined) this.kill(entry, cause);
+    return cause !== undefined;
   }
 
   /** Moves a message to the dead-letter queue. Never in a dead-letter queue: there `settle` refuses it. */

@@ -1,4 +1,5 @@
-import type { DeadLetterCause } from './message.ts';
+import type { DeadLetterCause, Message } from './message.ts';
+import type { QueueRules } from './rules.ts';
 
 /** Settlement of a locked message. `bare`, if given, replaces its bytes. */
 export type Settlement =
@@ -14,4 +15,14 @@ export class NoDeadLetters extends Error {
   constructor(queue: string) {
     super(`Messages of "${queue}" cannot be dead-lettered: they are dead letters.`);
   }
+}
+
+/** The cause of death of a message that none of its deliveries has completed; undefined if another one is allowed. Pure. */
+export function tooManyDeliveries(
+  { deliveryCount }: Pick<Message, 'deliveryCount'>,
+  { maxDeliveryCount }: Pick<QueueRules, 'maxDeliveryCount'>,
+): DeadLetterCause | undefined {
+  if (deliveryCount < maxDeliveryCount) return undefined;
+  const description = `Message could not be consumed after ${maxDeliveryCount} delivery attempts.`;
+  return { reason: 'MaxDeliveryCountExceeded', description };
 }
