@@ -10,7 +10,7 @@ export const onlyInFull: string[] = [
   'test/{package,scripts/keepRelease,scripts/afterRestore}.test.ts',
   'test/scripts/{runNamed,deployment/checkKey,deployment/target,deployment/verifyDeployment}.test.ts',
   'test/infra/{azdUp,compile,deployBlocks,workflowSteps}.test.ts',
-  'test/ops/callers.test.ts',
+  'test/{ops/callers,invoice/counters/scans}.test.ts',
   'packages/local-azure/test/functionsHost/{blob,cosmos,lifecycle,outputs,serviceBus,start,streams,triggers}.test.ts',
   'packages/local-azure/test/functionsHost/durable/{keys,orchestrations}.test.ts',
   'packages/local-azure/test/{azurite,localPage,package,smallApps,tls}.test.ts',
