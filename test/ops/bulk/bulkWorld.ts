@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { BulkOperationType } from '@azure/cosmos';
 import type { DeadLetter, DeadLetterSource } from '../../../packages/jobs/src/deadLetters/deadLetters.ts';
 import { cosmosDocuments } from '../../../packages/jobs/src/documents/cosmosDocuments.ts';
 import { cosmosOutboxStore } from '../../../packages/jobs/src/outbox/cosmosOutboxStore.ts';
@@ -18,6 +17,7 @@ import { anInstance } from '../../support/anInstance.ts';
 import { anInvoice } from '../../support/anInvoice.ts';
 import { correctionParts } from '../../support/correctionParts.ts';
 import { type PayonceCosmos, payonceCosmos } from '../../support/payonceCosmos.ts';
+import { storeInBatches } from '../../support/storeInBatches.ts';
 import { virtualLocks } from '../../support/virtualLocks.ts';
 
 const shards = 4;
@@ -110,20 +110,6 @@ export async function bulkWorld() {
     return { jobs: [job], locks: world.locks, runs, instance };
   }
 
-  /** Writes past the store, as many at once as one transaction takes. */
-  async function storeAll(documents: readonly { id: string; shard: string }[]): Promise<void> {
-    for (const [shard, all] of Map.groupBy(documents, ({ shard }) => shard)) {
-      for (let from = 0; from < all.length; from += 100) {
-        const operations = all.slice(from, from + 100).map((document) => ({
-          operationType: BulkOperationType.Upsert,
-          resourceBody: { ...document },
-        }));
-        const { result = [] } = await containers.invoices.items.batch(operations, shard);
-        if (result.some(({ statusCode }) => statusCode >= 300)) throw new Error(JSON.stringify(result));
-      }
-    }
-  }
-
   return {
     cosmos,
     letters,
@@ -158,7 +144,7 @@ export async function bulkWorld() {
         const { _etag, ...content } = anInvoice({ shard: shardOf(one.id, shards), ...one });
         return content;
       });
-      await storeAll(documents);
+      await storeInBatches(containers.invoices, documents);
     },
     async invoice(id: string): Promise<Invoice> {
       const { resource } = await containers.invoices.item(id, shardOf(id, shards)).read<Invoice>();
@@ -189,7 +175,7 @@ export async function bulkWorld() {
         );
         return { ...message, status: 'parked', attempts: 10, lastError: 'away' };
       });
-      await storeAll(documents);
+      await storeInBatches(containers.invoices, documents);
     },
     async message(id: string) {
       return (await containers.invoices.item(id, '01').read<Record<string, unknown>>()).resource;

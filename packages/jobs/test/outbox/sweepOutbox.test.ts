@@ -1,10 +1,11 @@
-import { BulkOperationType, type OperationInput } from '@azure/cosmos';
+import { BulkOperationType } from '@azure/cosmos';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { memoryDocuments } from '../../../../test/memory/memoryDocuments.ts';
 import { memoryOutboxStore } from '../../../../test/memory/memoryOutboxStore.ts';
 import { anInstance } from '../../../../test/support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../../../../test/support/payonceCosmos.ts';
 import { recordedTelemetry } from '../../../../test/support/recordedTelemetry.ts';
+import { inBatches, storeInBatches } from '../../../../test/support/storeInBatches.ts';
 import { virtualClock } from '../../../../test/support/virtualClock.ts';
 import { partMetric } from '../../../leases/src/telemetry.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
@@ -42,19 +43,6 @@ async function outbox(shard: string) {
       destinations: { 'payment-commands': send, 'work-items': send },
       instance,
     });
-  async function inBatches(operations: OperationInput[]): Promise<void> {
-    for (let from = 0; from < operations.length; from += 100) {
-      const { result = [] } = await container.items.batch(operations.slice(from, from + 100), shard);
-      expect(result.filter(({ statusCode }) => statusCode >= 300)).toEqual([]);
-    }
-  }
-  const createAll = (documents: readonly object[]) =>
-    inBatches(
-      documents.map((document) => ({
-        operationType: BulkOperationType.Create,
-        resourceBody: { ...document },
-      })),
-    );
   return {
     clock,
     telemetry,
@@ -74,9 +62,8 @@ async function outbox(shard: string) {
         const content = { id, shard, destination: 'payment-commands' as const, body: { batchId: id } };
         return newOutboxMessage(content, clock.now());
       });
-      await createAll(messages);
+      await storeInBatches(container, messages);
     },
-    createAll,
     async read(id: string) {
       const [document] = await cosmosDocuments(container).read(shard, [id]);
       return outboxMessageSchema.parse(document);
@@ -86,7 +73,8 @@ async function outbox(shard: string) {
       const { resources } = await container.items
         .query<{ id: string }>('SELECT c.id FROM c', { partitionKey: shard })
         .fetchAll();
-      await inBatches(resources.map(({ id }) => ({ operationType: BulkOperationType.Delete, id })));
+      const deletes = resources.map(({ id }) => ({ operationType: BulkOperationType.Delete, id }));
+      await inBatches(container, shard, deletes);
     },
     sweep: (lease = held, onUnreadable: OnUnreadable = () => {}) =>
       sweepOutbox(
@@ -270,7 +258,8 @@ describe('sweepOutbox', () => {
     const box = await outbox('s9');
     const nextAttemptAt = new Date(box.clock.now() - 1_000).toISOString();
     const broken = { shard: 's9', type: 'outboxMessage', status: 'pending', nextAttemptAt };
-    await box.createAll(Array.from({ length: 102 }, (_, n) => ({ id: `bad-${n}`, ...broken })));
+    const bad = Array.from({ length: 102 }, (_, n) => ({ id: `bad-${n}`, ...broken }));
+    await storeInBatches(cosmos.containers.invoices, bad);
     await box.storeMany('good-', 120);
     box.clock.stall(minute);
     const unreadable = new Set<string>();
