@@ -74,10 +74,11 @@ export function archiveWorld({ fault, readFault }: MemoryDocumentsOptions = {}) 
     shards,
     shardOf: (id: string) => shardOf(id, shards),
     async put(...given: Partial<Invoice>[]): Promise<void> {
-      for (const changes of given) {
+      const invoices = given.map((changes) => {
         const invoice = paidInvoice(changes);
-        await putCounted(documents, { ...invoice, shard: shardOf(invoice.id, shards) }, time.now);
-      }
+        return { ...invoice, shard: shardOf(invoice.id, shards) };
+      });
+      await putCounted(documents, invoices, time.now);
     },
     /** Two ticks of the timer, an hour apart: what the first copies, the second moves. */
     async tick(given: Given = {}) {

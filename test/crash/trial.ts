@@ -82,7 +82,7 @@ export interface TrialResult {
 const stuckAfterMs = 200_000;
 /** Milliseconds that a trial may take in all, however much moves. */
 const settleTimeoutMs = 600_000;
-const pollMs = 200;
+const pollMs = 500;
 /** Milliseconds between two sweeps: slightly more than the wait of an outbox message after a failed send. */
 const sweepEveryMs = 1_200;
 /** Number of failing sends: the SDK's first try and its retry. */

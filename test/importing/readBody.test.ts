@@ -4,6 +4,7 @@ import { importLimits, mediaTypeOf } from '../../src/importing/readRows.ts';
 import type { InvoiceContent } from '../../src/invoice/invoice.ts';
 import { formatAmount } from '../../src/invoice/money.ts';
 import { readBody } from '../support/importing.ts';
+import { isFull } from '../support/onlyInFull.ts';
 
 const header = 'id,customerId,amount,currency,dueAt,paymentMethod,description';
 const json = 'application/json';
@@ -110,13 +111,14 @@ describe('a body', () => {
   });
 
   test('of 10 MB is accepted whole', async () => {
-    const description = 'x'.repeat(20);
-    const lines = Array.from({ length: 125_000 }, (_, n) =>
+    const [count, length] = isFull ? [125_000, 20] : [20_000, 450];
+    const description = 'x'.repeat(length);
+    const lines = Array.from({ length: count }, (_, n) =>
       line(`inv-${n}`, `19.99,USD,2026-01-31T12:00:00Z,pm_card_visa,${description}`),
     );
     const body = Buffer.from([header, ...lines].join('\n'));
     expect(body.byteLength).toBeGreaterThan(10_000_000);
-    expect((await rowsOf(body, csv)).rows.length).toBe(125_000);
+    expect((await rowsOf(body, csv)).rows.length).toBe(count);
   });
 });
 

@@ -13,6 +13,7 @@ import {
   opsForTests,
   principal,
 } from '../support/opsForTests.ts';
+import { storeInBatches } from '../support/storeInBatches.ts';
 
 let ops: OpsForTests;
 beforeAll(async () => {
@@ -45,7 +46,7 @@ const parked = (id: string): OutboxMessage => {
 };
 
 async function store({ cosmos }: OpsForTests, messages: readonly OutboxMessage[]) {
-  for (const message of messages) await cosmos.containers.invoices.items.create(message);
+  await storeInBatches(cosmos.containers.invoices, messages);
 }
 
 describe('GET ops/outbox', () => {

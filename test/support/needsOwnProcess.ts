@@ -4,13 +4,19 @@
  */
 export const needsOwnProcess: string[] = [
   // They start hosts, servers and browsers, and end with them.
-  'test/{browser,crash,e2e,fleet,fuzz,library,releases,scripts}/**/*.test.ts',
-  'packages/leases/test/blob/*.test.ts',
-  'packages/leases/test/memory.test.ts',
-  'packages/lock-stores/test/**/*.test.ts',
+  'test/{browser,e2e,fuzz,library,releases}/**/*.test.ts',
+  'test/{crash/crash,fleet/campaign}.test.ts',
+  'test/scripts/{afterRestore,keepRelease,runNamed}.test.ts',
+  'test/scripts/deployment/{checkKey,target,verifyDeployment}.test.ts',
+  'packages/leases/test/{memory,blob/contract}.test.ts',
+  'packages/lock-stores/test/*.test.ts',
+  'packages/lock-stores/test/{cosmos,etcd,mysql,postgres,postgresAdvisory,serviceBus,zooKeeper}/*.test.ts',
+  'packages/lock-stores/test/quorum/{contract,election,hazards}.test.ts',
+  'packages/lock-stores/test/redis/{cluster,contract,hazards}.test.ts',
   'test/simulation/**/*.test.ts',
   'packages/local-azure/test/{localPage,smallApps}.test.ts',
-  'packages/local-azure/test/functionsHost/**/*.test.ts',
+  'packages/local-azure/test/functionsHost/{blob,cosmos,http,lifecycle,outputs,serviceBus,start,streams,triggers}.test.ts',
+  'packages/local-azure/test/functionsHost/durable/{keys,orchestrations}.test.ts',
   'test/{package,idleApp}.test.ts',
   // They replace something of the process: its clock, its environment, its tracer, its certificates.
   'packages/local-azure/test/serviceBus/administration.test.ts',

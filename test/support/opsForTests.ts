@@ -106,7 +106,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   /** Stores invoices as they are. */
   async function put(...invoices: readonly Invoice[]): Promise<void> {
     const documents = cosmosDocuments(cosmos.containers.invoices);
-    for (const invoice of invoices) await putCounted(documents, invoice, clock.now());
+    await putCounted(documents, invoices, clock.now());
   }
   const noContainer = blobs.getContainerClient(`not-there-${randomUUID()}`);
   return {

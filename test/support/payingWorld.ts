@@ -110,7 +110,7 @@ export async function payingWorld() {
         const id = `inv-${name++}`;
         if (shardOf(id, shards) === shard) ids.push(id);
       }
-      for (const [n, id] of ids.entries()) {
+      const due = ids.map((id, n): Invoice => {
         const content = {
           id,
           customerId: 'cus_1',
@@ -120,8 +120,9 @@ export async function payingWorld() {
           paymentMethod: 'pm_card_visa',
         };
         const invoice = newInvoice(content, { shard, at: '2025-12-01T00:00:00.000Z', by: 'test' });
-        await putCounted(documents, { ...invoice, _etag: '', ...changes }, hastyClock.now());
-      }
+        return { ...invoice, _etag: '', ...changes };
+      });
+      await putCounted(documents, due, hastyClock.now());
       return { shard, ids };
     },
 

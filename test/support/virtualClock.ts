@@ -23,18 +23,28 @@ export interface VirtualClock extends Clock {
 /** Both the wall clock and the monotonic clock start at `start`, in milliseconds. */
 export function virtualClock(start = 1_000_000): VirtualClock {
   let time = start;
-  const sleeps = new Set<Sleep>();
+  /** The earliest first; those that are due at the same time in the order of their calls. */
+  const sleeps: Sleep[] = [];
 
-  function earliest(): Sleep | undefined {
-    let first: Sleep | undefined;
-    for (const sleep of sleeps) if (first === undefined || sleep.due < first.due) first = sleep;
-    return first;
+  function add(sleep: Sleep): void {
+    let [from, to] = [0, sleeps.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((sleeps[middle]?.due ?? 0) <= sleep.due) from = middle + 1;
+      else to = middle;
+    }
+    sleeps.splice(from, 0, sleep);
+  }
+
+  function remove(sleep: Sleep): void {
+    const place = sleeps.indexOf(sleep);
+    if (place >= 0) sleeps.splice(place, 1);
   }
 
   return {
     now: () => time,
     monotonic: () => time,
-    sleepers: () => sleeps.size,
+    sleepers: () => sleeps.length,
     stall(ms) {
       time += ms;
     },
@@ -42,25 +52,25 @@ export function virtualClock(start = 1_000_000): VirtualClock {
       return new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason as Error);
         const abort = () => {
-          sleeps.delete(sleep);
+          remove(sleep);
           reject(signal?.reason as Error);
         };
         const sleep: Sleep = {
           due: time + ms,
           wake() {
-            sleeps.delete(sleep);
+            remove(sleep);
             signal?.removeEventListener('abort', abort);
             resolve();
           },
         };
-        sleeps.add(sleep);
+        add(sleep);
         signal?.addEventListener('abort', abort, { once: true });
       });
     },
     async advance(ms) {
       const end = time + ms;
       await settled();
-      for (let next = earliest(); next !== undefined && next.due <= end; next = earliest()) {
+      for (let [next] = sleeps; next !== undefined && next.due <= end; [next] = sleeps) {
         time = Math.max(time, next.due);
         next.wake();
         await settled();

@@ -10,6 +10,7 @@ import type { SettledItem } from '../../../src/invoice/store/invoiceStore.ts';
 import { memoryCounterReads } from '../../memory/memoryCounterReads.ts';
 import { memoryDocuments, type TransactionFault } from '../../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../../memory/memoryInvoiceStore.ts';
+import { isFull } from '../../support/onlyInFull.ts';
 import { expectExact } from './countersWorld.ts';
 
 const shards = 2;
@@ -238,7 +239,7 @@ test('after anything, in any order, with any answers lost', { timeout: 120_000 }
         });
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: isFull ? 1_000 : 300 },
   );
 });
 

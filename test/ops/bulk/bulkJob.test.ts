@@ -25,7 +25,7 @@ const ids = (prefix: string, count: number) =>
 
 /** Counts the retries of each invoice by this run. */
 async function retries(names: readonly string[], runId: string): Promise<number[]> {
-  const stored = await Promise.all(names.map((id) => world.invoice(id)));
+  const stored = await world.invoicesOf(names);
   return stored.map(({ timeline }) => timeline.filter((entry) => entry.runId === runId).length);
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DeadLetter, DeadLetterSource } from '../../../packages/jobs/src/deadLetters/deadLetters.ts';
+import { cosmosDocuments } from '../../../packages/jobs/src/documents/cosmosDocuments.ts';
 import { cosmosOutboxStore } from '../../../packages/jobs/src/outbox/cosmosOutboxStore.ts';
 import { newOutboxMessage } from '../../../packages/jobs/src/outbox/outboxMessage.ts';
 import { cosmosRunStore } from '../../../packages/jobs/src/runs/cosmosRunStore.ts';
@@ -16,6 +17,7 @@ import { anInstance } from '../../support/anInstance.ts';
 import { anInvoice } from '../../support/anInvoice.ts';
 import { correctionParts } from '../../support/correctionParts.ts';
 import { type PayonceCosmos, payonceCosmos } from '../../support/payonceCosmos.ts';
+import { storeInBatches } from '../../support/storeInBatches.ts';
 import { virtualLocks } from '../../support/virtualLocks.ts';
 
 const shards = 4;
@@ -138,30 +140,42 @@ export async function bulkWorld() {
       return { runId, record, stored: await runs.read('bulk', runId) };
     },
     async invoices(...changes: (Partial<Invoice> & { id: string })[]) {
-      for (const one of changes) {
+      const documents = changes.map((one) => {
         const { _etag, ...content } = anInvoice({ shard: shardOf(one.id, shards), ...one });
-        await containers.invoices.items.upsert(content);
-      }
+        return content;
+      });
+      await storeInBatches(containers.invoices, documents);
     },
     async invoice(id: string): Promise<Invoice> {
       const { resource } = await containers.invoices.item(id, shardOf(id, shards)).read<Invoice>();
       if (resource === undefined) throw new Error(`there is no ${id}`);
       return resource;
     },
+    /** The invoices in the order of `ids`. */
+    async invoicesOf(ids: readonly string[]): Promise<Invoice[]> {
+      const found = new Map<string, Invoice>();
+      for (const [shard, some] of Map.groupBy(ids, (id) => shardOf(id, shards))) {
+        for (const document of await cosmosDocuments(containers.invoices).read(shard, some)) {
+          const invoice = document as Invoice;
+          found.set(invoice.id, invoice);
+        }
+      }
+      return ids.map((id) => {
+        const invoice = found.get(id);
+        if (invoice === undefined) throw new Error(`there is no ${id}`);
+        return invoice;
+      });
+    },
     async parkedMessages(...ids: string[]) {
-      for (const id of ids) {
+      const documents = ids.map((id) => {
         const content = { id, shard: '01', destination: 'work-items', body: [{ id }] };
         const { nextAttemptAt: _, ...message } = newOutboxMessage(
           content,
           Date.parse('2026-01-01T00:00:00Z'),
         );
-        await containers.invoices.items.create({
-          ...message,
-          status: 'parked',
-          attempts: 10,
-          lastError: 'away',
-        });
-      }
+        return { ...message, status: 'parked', attempts: 10, lastError: 'away' };
+      });
+      await storeInBatches(containers.invoices, documents);
     },
     async message(id: string) {
       return (await containers.invoices.item(id, '01').read<Record<string, unknown>>()).resource;

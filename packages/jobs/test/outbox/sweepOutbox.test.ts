@@ -1,9 +1,11 @@
+import { BulkOperationType } from '@azure/cosmos';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { memoryDocuments } from '../../../../test/memory/memoryDocuments.ts';
 import { memoryOutboxStore } from '../../../../test/memory/memoryOutboxStore.ts';
 import { anInstance } from '../../../../test/support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../../../../test/support/payonceCosmos.ts';
 import { recordedTelemetry } from '../../../../test/support/recordedTelemetry.ts';
+import { inBatches, storeInBatches } from '../../../../test/support/storeInBatches.ts';
 import { virtualClock } from '../../../../test/support/virtualClock.ts';
 import { partMetric } from '../../../leases/src/telemetry.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
@@ -53,6 +55,15 @@ async function outbox(shard: string) {
       await container.items.create(message);
       return message;
     },
+    /** Stores that many, with ids of this beginning. */
+    async storeMany(prefix: string, count: number): Promise<void> {
+      const messages = Array.from({ length: count }, (_, n) => {
+        const id = `${prefix}${n}`;
+        const content = { id, shard, destination: 'payment-commands' as const, body: { batchId: id } };
+        return newOutboxMessage(content, clock.now());
+      });
+      await storeInBatches(container, messages);
+    },
     async read(id: string) {
       const [document] = await cosmosDocuments(container).read(shard, [id]);
       return outboxMessageSchema.parse(document);
@@ -62,7 +73,8 @@ async function outbox(shard: string) {
       const { resources } = await container.items
         .query<{ id: string }>('SELECT c.id FROM c', { partitionKey: shard })
         .fetchAll();
-      for (const { id } of resources) await container.item(id, shard).delete();
+      const deletes = resources.map(({ id }) => ({ operationType: BulkOperationType.Delete, id }));
+      await inBatches(container, shard, deletes);
     },
     sweep: (lease = held, onUnreadable: OnUnreadable = () => {}) =>
       sweepOutbox(
@@ -235,7 +247,7 @@ describe('sweepOutbox', () => {
 
   test('one sweep handles more than a page', async () => {
     const box = await outbox('s4');
-    for (let n = 0; n < 130; n++) await box.store(`m${n}`);
+    await box.storeMany('m', 130);
     await box.clock.advance(minute);
     expect(await box.sweep()).toMatchObject({ dispatched: 130 });
     expect(new Set(box.sent).size).toBe(130);
@@ -244,12 +256,11 @@ describe('sweepOutbox', () => {
 
   test('more than a page of unreadable messages does not block the others', async () => {
     const box = await outbox('s9');
-    for (let n = 0; n < 102; n++) {
-      const broken = { id: `bad-${n}`, shard: 's9', type: 'outboxMessage', status: 'pending' };
-      const nextAttemptAt = new Date(box.clock.now() - 1_000).toISOString();
-      await cosmos.containers.invoices.items.create({ ...broken, nextAttemptAt });
-    }
-    for (let n = 0; n < 120; n++) await box.store(`good-${n}`);
+    const nextAttemptAt = new Date(box.clock.now() - 1_000).toISOString();
+    const broken = { shard: 's9', type: 'outboxMessage', status: 'pending', nextAttemptAt };
+    const bad = Array.from({ length: 102 }, (_, n) => ({ id: `bad-${n}`, ...broken }));
+    await storeInBatches(cosmos.containers.invoices, bad);
+    await box.storeMany('good-', 120);
     box.clock.stall(minute);
     const unreadable = new Set<string>();
     expect(await box.sweep(held, ({ id }) => void unreadable.add(id))).toMatchObject({ dispatched: 120 });
@@ -259,7 +270,7 @@ describe('sweepOutbox', () => {
 
   test('a sweep whose marks all fail does not send the same messages over and over', async () => {
     const box = await outbox('s5');
-    for (let n = 0; n < 110; n++) await box.store(`m${n}`);
+    await box.storeMany('m', 110);
     await box.clock.advance(minute);
     await cosmos.fault({ kind: '503', count: 1_000, filter: { operation: 'batch', partitionKey: 's5' } });
     expect((await box.sweep()).failed).toEqual(['shard s5: its messages could not be marked']);
@@ -271,7 +282,7 @@ describe('sweepOutbox', () => {
 
   test('a lost lease ends the sweep before the next page', async () => {
     const box = await outbox('s6');
-    for (let n = 0; n < 130; n++) await box.store(`m-${n}`);
+    await box.storeMany('m-', 130);
     await box.clock.advance(minute);
     let asked = 0;
     const lost = {
@@ -289,7 +300,7 @@ describe('nothing at the head of the order holds up what is behind it', () => {
   test('a partition that cannot be read is left out and named, the others are swept, and the next sweep has it', async () => {
     const [away, other] = [await outbox('t0'), await outbox('t1')];
     await away.store('waiting');
-    for (let n = 0; n < 130; n++) await other.store(`through-${n}`);
+    await other.storeMany('through-', 130);
     await other.clock.advance(minute);
     const counts = await other.sweepOf(['t0', 't1'], { away: 't0' });
     expect(counts).toMatchObject({ dispatched: 130, failed: ['shard t0: it is away'] });
@@ -299,7 +310,7 @@ describe('nothing at the head of the order holds up what is behind it', () => {
 
   test('a page of messages whose marks fail does not hide the others, sweep after sweep', async () => {
     const [failing, other] = [await outbox('t2'), await outbox('t3')];
-    for (let n = 0; n < 110; n++) await failing.store(`unmarked-${n}`);
+    await failing.storeMany('unmarked-', 110);
     await other.clock.advance(1_000);
     await other.store('behind them');
     await other.clock.advance(minute);
@@ -312,7 +323,7 @@ describe('nothing at the head of the order holds up what is behind it', () => {
 
   test('a destination that is away costs one page, and the messages for another one go', async () => {
     const box = await outbox('t4');
-    for (let n = 0; n < 250; n++) await box.store(`command-${n}`);
+    await box.storeMany('command-', 250);
     await box.clock.advance(1_000);
     const content = { id: 'receipt', shard: 't4', destination: 'work-items', body: [] };
     await cosmos.containers.invoices.items.create(newOutboxMessage(content, box.clock.now()));
@@ -328,7 +339,7 @@ describe('nothing at the head of the order holds up what is behind it', () => {
 
   test('when its time is up a sweep ends, and the next one goes on', async () => {
     const box = await outbox('t5');
-    for (let n = 0; n < 230; n++) await box.store(`m${n}`);
+    await box.storeMany('m', 230);
     await box.clock.advance(minute);
     const timeUp = new AbortController();
     box.answers.send = async (all) => {

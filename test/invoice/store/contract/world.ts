@@ -61,10 +61,11 @@ export function invoiceContract({ open, canFail, onEmulator }: StoreSubject) {
     }
 
     async function put(...stored: Partial<Invoice>[]): Promise<void> {
-      for (const changes of stored) {
+      const invoices = stored.map((changes) => {
         const place = { shard: shardOf(changes.id ?? 'inv-1', shards) };
-        await putCounted(documents, anInvoice({ ...place, ...changes }), clock.now());
-      }
+        return anInvoice({ ...place, ...changes });
+      });
+      await putCounted(documents, invoices, clock.now());
     }
 
     async function create<D extends { id: string; shard: string }>(document: D): Promise<void> {

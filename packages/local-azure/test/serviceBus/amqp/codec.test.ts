@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import rhea from 'rhea';
 import { expect, test } from 'vitest';
+import { isFull } from '../../../../../test/support/onlyInFull.ts';
 import {
   DecodeError,
   readBatch,
@@ -137,7 +138,7 @@ test('truncated or corrupted bytes decode or throw a DecodeError', () => {
         expect(error).toBeInstanceOf(DecodeError);
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: isFull ? 2_000 : 500 },
   );
 });
 
