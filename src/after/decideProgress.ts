@@ -7,7 +7,8 @@ import {
   softDeclined,
   wasVoided,
 } from '../invoice/namedPayments.ts';
-import { atRisk, goneBack, nextCheckAt, reversalsOf, withReversals } from '../invoice/reversals.ts';
+import { nextCheckAt } from '../invoice/nextCheck.ts';
+import { atRisk, goneBack, reversalsOf, withReversals } from '../invoice/reversals.ts';
 import { asLookUp, changeByPayment, movesMoney, ownershipOf, unclearReason } from '../paying/foundPayment.ts';
 import {
   isReversedInFull,

@@ -5,9 +5,11 @@ import type { Ending, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
 import { known, maxAttempts, nextKey, type PaymentState, unknownSince } from '../invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy, type Starting, startedAs } from '../invoice/invoiceChange.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
-import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
+import { nextCheckAt } from '../invoice/nextCheck.ts';
+import { withReversals } from '../invoice/reversals.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';
 import { newReversals, withProviderReversals } from './mergeReversals.ts';
+import { decideOldKey, type NoPaymentFound } from './oldKey.ts';
 import type { SettlementPolicy } from './payingPolicy.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
 import type { ChargeOutcome, NotCalled, ProviderReversals } from './paymentProvider.ts';
@@ -124,10 +126,8 @@ export function decideSettlement(
         attempts: attempt,
       };
     case 'unused':
-    case 'noneFound': {
-      const { at, ...decided } = decideOldKey(payment, outcome, policy, now);
-      return { kind: 'retry', ...decided, at: iso(at), attempts: attempt - 1 };
-    }
+    case 'noneFound':
+      return { kind: 'retry', ...decideOldKey(payment, outcome, policy, now), attempts: attempt - 1 };
     case 'keyReused': {
       const reason = `idempotency key sent with other parameters: ${outcome.message}`;
       return { kind: 'parked', reason: advised(reason, 'mayBeCharged'), unknown: mayBeCharged };
@@ -164,60 +164,6 @@ export function decideDecline(
 
 function iso(ms: number): string {
   return new Date(ms).toISOString();
-}
-
-/** Outcome under a key that is too old to be sent: the provider was asked, and finds no payment. */
-type NoPaymentFound =
-  /** No call under the key charged anything. */
-  | { kind: 'unused' }
-  /** A call under the key may have charged. */
-  | { kind: 'noneFound' };
-
-interface OldKeyDecision {
-  why: 'transient' | 'unknown';
-  /** Milliseconds. */
-  at: number;
-  reason: string;
-  payment: PaymentState;
-}
-
-/**
- * Decides at `now` (milliseconds) when the invoice is tried again, and under which key. Pure.
- *
- * If a call may have charged, one look-up that finds nothing proves nothing: the call may have been made a moment before,
- * and the search lags. Finding none again `noneFoundMs` later does: the key was too old to be sent ever since, and the list
- * of the customer's payments does not lag (https://docs.stripe.com/search#data-freshness). The key then starts over.
- */
-function decideOldKey(
-  payment: PaymentState,
-  found: NoPaymentFound,
-  { noneFoundMs }: { noneFoundMs: number },
-  now: number,
-): OldKeyDecision {
-  const { noneFoundAt = new Date(now).toISOString() } = payment;
-  const provenAt = Date.parse(noneFoundAt) + noneFoundMs;
-  if (found.kind === 'unused') return startOver('the key grew too old before it charged anything');
-  if (now >= provenAt)
-    return startOver('the provider has found no payment twice, an hour apart: nothing was charged');
-  return {
-    why: 'unknown',
-    at: provenAt,
-    reason: 'the key is older than 23 h and the provider finds no payment; it is asked again in an hour',
-    payment: { ...payment, noneFoundAt },
-  };
-
-  function startOver(reason: string): OldKeyDecision {
-    return { why: 'transient', at: now, reason, payment: keyStartedOver(payment) };
-  }
-}
-
-/**
- * The state with the age of the key at nothing. It goes on standing for the same charge, by the same method: a provider that
- * still remembers the key, if only a refusal under it, repeats its answer, and refuses the key with other parameters.
- */
-function keyStartedOver(payment: PaymentState): PaymentState {
-  const { keyCreatedAt: _, ...state } = known(payment);
-  return state;
 }
 
 /** A command with what is to become of its invoice. */
