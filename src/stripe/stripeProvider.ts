@@ -1,5 +1,4 @@
 import Stripe from 'stripe';
-import { isReversedInFull } from '../paying/mergeReversals.ts';
 import type {
   AccountAnswer,
   ChargeOutcome,
@@ -9,11 +8,11 @@ import type {
   RateLimited,
 } from '../paying/paymentProvider.ts';
 import { stripeAmount } from './stripeAmount.ts';
-import { stripeChanges } from './stripeChanges.ts';
+import { abandon, canceledFirst, stripeChanges } from './stripeChanges.ts';
 import { isLiveKey, type StripeOptions, stripeClient, withTimeOut } from './stripeClient.ts';
-import { classifyError, declined, rateLimited, silentAfter } from './stripeErrors.ts';
+import { classifyError, rateLimited, silentAfter } from './stripeErrors.ts';
 import { classifyIntent, progressOf } from './stripeIntent.ts';
-import { readReversed, stripeLookups } from './stripeLookups.ts';
+import { asItIsNow, stripeLookups } from './stripeLookups.ts';
 
 /**
  * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the request's idempotency
@@ -37,8 +36,10 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
         },
         (error) => {
           const outcome = classifyError(error);
-          const id = intentOf(error);
-          return outcome.kind === 'declined' && id !== undefined ? canceledFirst(id, outcome) : outcome;
+          const id = error instanceof Stripe.errors.StripeCardError ? error.payment_intent?.id : undefined;
+          return outcome.kind === 'declined' && id !== undefined
+            ? canceledFirst(stripe, id, outcome)
+            : outcome;
         },
       );
     },
@@ -53,53 +54,12 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
   ): Promise<ChargeOutcome> {
     const outcome = classifyIntent(intent);
     const progress = progressOf(intent);
-    if (outcome.kind === 'declined') return canceledFirst(intent.id, outcome);
-    if (progress.kind === 'alive' && progress.waitsForCustomer) return abandon(intent.id, outcome);
+    if (outcome.kind === 'declined') return canceledFirst(stripe, intent.id, outcome);
+    if (progress.kind === 'alive' && progress.waitsForCustomer) return abandon(stripe, intent.id, outcome);
     // A key repeats its first answer, which may be out of date: the money may have gone back since.
     const replayed = intent.lastResponse.headers['idempotent-replayed'] === 'true';
-    return replayed && outcome.kind === 'succeeded' ? asItIsNow(intent.id, request) : outcome;
+    return replayed && outcome.kind === 'succeeded' ? asItIsNow(stripe, intent.id, request) : outcome;
   }
-
-  /** There is no customer to act: canceled, the intent can never charge after all. */
-  async function abandon(id: string, processing: ChargeOutcome): Promise<ChargeOutcome> {
-    if ((await canceled(id)).status !== 'canceled') return processing;
-    return declined('authentication_required', 'the customer has to confirm the payment');
-  }
-
-  /**
-   * A declined intent can be confirmed later by whoever has its client secret (https://docs.stripe.com/declines), while the next
-   * try has an intent of its own. So it is canceled first. Unknown as long as that is: the same key asks again.
-   */
-  async function canceledFirst(id: string, decline: ChargeOutcome): Promise<ChargeOutcome> {
-    try {
-      const intent = await canceled(id);
-      if (intent.status === 'canceled') return decline;
-      const outcome = classifyIntent(intent);
-      const message = `payment ${id} was declined and is not canceled: it is ${intent.status}`;
-      return outcome.kind === 'declined' ? { kind: 'unknown', message } : outcome;
-    } catch (error) {
-      return silentAfter(error);
-    }
-  }
-
-  /** The intent after an attempt to cancel it; one that is canceled already, or has succeeded, refuses that. */
-  function canceled(id: string): Promise<Stripe.PaymentIntent> {
-    return stripe.paymentIntents.cancel(id).catch(() => stripe.paymentIntents.retrieve(id));
-  }
-
-  async function asItIsNow(paymentId: string, { amountMinor }: ChargeRequest): Promise<ChargeOutcome> {
-    const intent = await stripe.paymentIntents.retrieve(paymentId, { expand: ['latest_charge'] });
-    const gone = await readReversed(stripe, intent);
-    if (gone === undefined) return { kind: 'succeeded', paymentId };
-    return isReversedInFull(gone.reversals, amountMinor)
-      ? { kind: 'reversed', message: gone.message }
-      : { kind: 'succeeded', paymentId, reversals: gone.reversals };
-  }
-}
-
-/** The intent that a card error is about. */
-function intentOf(error: unknown): string | undefined {
-  return error instanceof Stripe.errors.StripeCardError ? error.payment_intent?.id : undefined;
 }
 
 /**
