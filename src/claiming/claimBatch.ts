@@ -4,14 +4,9 @@ import { activeTrace, inSpan } from '@payonce/jobs/tracing';
 import type { Lease } from '@payonce/leases';
 import { advised } from '../invoice/advice.ts';
 import type { Ending, FollowUps } from '../invoice/followUps.ts';
-import {
-  type Claim,
-  type Invoice,
-  maxAttempts,
-  type PaymentState,
-  unknownSince,
-} from '../invoice/invoice.ts';
+import { type Claim, type Invoice, maxAttempts } from '../invoice/invoice.ts';
 import { ifUnchanged } from '../invoice/invoiceChange.ts';
+import { type PaymentState, unknownSince } from '../invoice/paymentState.ts';
 import type { InvoiceStore, Writes } from '../invoice/store/invoiceStore.ts';
 import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
 import { serviceBusQueues } from '../platform/azureNames.ts';

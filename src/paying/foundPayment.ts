@@ -13,10 +13,11 @@ import { erasedCustomer } from '../invoice/erasure.ts';
  * docs/exactly-once.md has the table with the states of an invoice.
  */
 import type { InvoiceEnd } from '../invoice/followUps.ts';
-import { type Invoice, known } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import { otherPayments } from '../invoice/namedPayments.ts';
 import { nextCheckAt } from '../invoice/nextCheck.ts';
+import { known } from '../invoice/paymentState.ts';
 import { withReversals } from '../invoice/reversals.ts';
 import { maxKeyAgeMs } from './idempotencyKey.ts';
 import {

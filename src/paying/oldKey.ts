@@ -1,4 +1,4 @@
-import { known, type PaymentState } from '../invoice/invoice.ts';
+import { known, type PaymentState } from '../invoice/paymentState.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
 import type { FoundPayment, NotCalled } from './paymentProvider.ts';
 import type { CommandOutcome } from './settlement.ts';

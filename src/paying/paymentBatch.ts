@@ -1,6 +1,7 @@
 import { formatVersion, isNewer, NewerVersion } from '@payonce/jobs/documents';
 import { z } from 'zod';
-import { type Invoice, paymentStateSchema } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
+import { paymentStateSchema } from '../invoice/paymentState.ts';
 import { paramsHash } from './idempotencyKey.ts';
 
 /**

@@ -3,6 +3,7 @@ import { claimDocuments } from '@payonce/jobs/claims';
 import {
   type ConditionalWrite,
   type DocumentStore,
+  formatVersion,
   maxOperations,
   NoClearAnswer,
   patience,
@@ -22,7 +23,7 @@ import {
   type InvoiceContent,
   importedSchema,
   invoiceSchema,
-  newInvoice,
+  type NewInvoice,
 } from '../invoice.ts';
 import {
   type CalledBefore,
@@ -35,6 +36,8 @@ import {
   startAgain,
   type ToStart,
 } from '../invoiceChange.ts';
+import { firstPaymentState } from '../paymentState.ts';
+import { searchTerms } from '../searchTerms.ts';
 import { shardOf } from '../shard.ts';
 import { contentHash, importedHash, sameContent, type Tombstone, tombstoneSchema } from '../tombstone.ts';
 import { changeInvoices, updateInvoice } from './changeInvoices.ts';
@@ -372,6 +375,26 @@ export function addInvoices({ documents, clock, shards, counters }: WriteParts):
     const stored = await documents.read(shard, ids);
     return stored.flatMap((document) => takenSchema.safeParse(document).data ?? []);
   }
+}
+
+/** A new invoice, ready to be stored. */
+export function newInvoice(
+  content: InvoiceContent,
+  { shard, at, by }: { shard: string; at: string; by: string },
+): NewInvoice {
+  return {
+    ...content,
+    shard,
+    type: 'invoice',
+    version: formatVersion,
+    status: 'pending',
+    actionableAt: content.dueAt,
+    createdAt: at,
+    attempts: 0,
+    payment: firstPaymentState,
+    terms: searchTerms(content),
+    timeline: [{ at, what: 'imported', by }],
+  };
 }
 
 const takenSchema = z.union([importedSchema, tombstoneSchema]);
