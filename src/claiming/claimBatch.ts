@@ -11,7 +11,7 @@ import type { InvoiceStore, Writes } from '../invoice/store/invoiceStore.ts';
 import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
 import { serviceBusQueues } from '../platform/azureNames.ts';
 
-export interface ClaimedBatch {
+interface ClaimedBatch {
   counts: ClaimCounts;
   /** The order of the payments; absent if nothing was claimed. */
   message?: OutboxMessage;
@@ -26,12 +26,6 @@ export interface ClaimingRun {
   lease: Pick<Lease, 'key' | 'fence' | 'assertHeld'>;
 }
 
-export interface ClaimingParts {
-  invoices: Pick<InvoiceStore, 'claim'>;
-  followUps: FollowUps;
-  claimStaleMs: number;
-}
-
 /**
  * Claims up to a batch of invoices of one shard in one transaction: each claim conditional on the invoice as it was read,
  * the outbox message with a command for each, and the check of the fence.
@@ -39,35 +33,33 @@ export interface ClaimingParts {
  * @throws {FencedOut} another holder of the lease has written to this shard already
  */
 export async function claimBatch(
-  { invoices, followUps, claimStaleMs }: ClaimingParts,
+  {
+    invoices,
+    followUps,
+    claimStaleMs,
+  }: { invoices: Pick<InvoiceStore, 'claim'>; followUps: FollowUps; claimStaleMs: number },
   shard: string,
   read: readonly Invoice[],
   { runId, instance, lease }: ClaimingRun,
 ): Promise<ClaimedBatch> {
   const batchId = newWriteId();
   const claimant = { runId, instance, fence: lease.fence };
-  const claim = () =>
-    invoices.claim({
-      shard,
-      batchId,
-      invoices: read,
-      fence: { lockKey: lease.key, token: lease.fence },
-      plan: (unchanged, now) =>
-        planClaims(unchanged, {
-          batchId,
-          shard,
-          now,
-          claimStaleMs,
-          claimant,
-          followUps,
-          trace: activeTrace(),
-        }),
-      assertHeld: () => lease.assertHeld(),
-    });
+  const claiming = { batchId, shard, claimStaleMs, claimant, followUps };
   const attributes = { 'run.id': runId, 'batch.id': batchId, shard, 'batch.size': read.length };
-  const { written, contended, unsent } = await inSpan('claim batch', { attributes }, claim, (claimed) => ({
-    attributes: { 'batch.claimed': claimed.written?.patches.length ?? 0 },
-  }));
+  const { written, contended, unsent } = await inSpan(
+    'claim batch',
+    { attributes },
+    () =>
+      invoices.claim({
+        shard,
+        batchId,
+        invoices: read,
+        fence: { lockKey: lease.key, token: lease.fence },
+        plan: (unchanged, now) => planClaims(unchanged, { ...claiming, now, trace: activeTrace() }),
+        assertHeld: () => lease.assertHeld(),
+      }),
+    (claimed) => ({ attributes: { 'batch.claimed': claimed.written?.patches.length ?? 0 } }),
+  );
   if (written === undefined) return { counts: { ...noClaims, contended } };
   const message = written.messages.find(({ id }) => id === batchId);
   return {
@@ -77,7 +69,7 @@ export async function claimBatch(
   };
 }
 
-export interface ClaimCounts {
+interface ClaimCounts {
   claimed: number;
   reclaimed: number;
   parked: number;
@@ -89,7 +81,7 @@ export interface ClaimCounts {
 
 export const noClaims: ClaimCounts = { claimed: 0, reclaimed: 0, parked: 0, notDue: 0, contended: 0 };
 
-export interface ClaimPlan extends Writes {
+interface ClaimPlan extends Writes {
   counts: ClaimCounts;
 }
 
@@ -173,6 +165,7 @@ export function planClaims(
     { payment }: PaymentCommand,
   ): Patch {
     const { attempt } = decision;
+    const { keyNumber } = payment;
     const { instance: by, runId, fence } = claimant;
     const taken: Claim = { batchId, by, runId, fence, attempt, at, phase: 'claimed' };
     const actionableAt = new Date(now + claimStaleMs).toISOString();
@@ -180,18 +173,7 @@ export function planClaims(
     const what = decision.kind === 'claim' ? 'claimed' : 'reclaimed';
     return ifUnchanged(invoice, {
       set: { status: 'claimed', claim: taken, actionableAt, attempts: attempt, payment },
-      entry: {
-        at,
-        what,
-        by,
-        attempt,
-        keyNumber: payment.keyNumber,
-        fence,
-        runId,
-        batchId,
-        ...from,
-        ...trace,
-      },
+      entry: { at, what, by, attempt, keyNumber, fence, runId, batchId, ...from, ...trace },
     });
   }
 }

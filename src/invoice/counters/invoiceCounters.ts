@@ -23,7 +23,6 @@ import type {
 } from '../store/invoiceStore.ts';
 import {
   add,
-  addAll,
   type Counters,
   invoiceCountsOf,
   countName,
@@ -168,6 +167,11 @@ function dayCountsOf(day: string, counts: Readonly<Record<string, number>>): Day
       return [{ day, currency, kind, count, amountMinor: counts[countName.movedMinor(kind, currency)] ?? 0 }];
     }),
   );
+}
+
+/** Adds counts to others. */
+function addAll(to: Counters, counts: Iterable<readonly [string, number]>): void {
+  for (const [name, n] of counts) add(to, name, n);
 }
 
 function sumOf(standing: readonly StandingCounters[], maps: readonly ('counts' | 'archived')[]): Counters {
