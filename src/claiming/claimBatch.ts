@@ -6,7 +6,7 @@ import { advised } from '../invoice/advice.ts';
 import type { Ending, FollowUps } from '../invoice/followUps.ts';
 import { type Claim, type Invoice, maxAttempts } from '../invoice/invoice.ts';
 import { ifUnchanged } from '../invoice/invoiceChange.ts';
-import { type PaymentState, unknownSince } from '../invoice/paymentState.ts';
+import { unknownSince } from '../invoice/paymentState.ts';
 import type { InvoiceStore, Writes } from '../invoice/store/invoiceStore.ts';
 import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
 import { serviceBusQueues } from '../platform/azureNames.ts';
@@ -120,7 +120,11 @@ export function planClaims(
   const patches: Patch[] = [];
   for (const invoice of invoices) {
     const decision = decideClaim(invoice, at);
-    const payment = paymentAfter(invoice, decision);
+    const { claim: before } = invoice;
+    const called = decision.kind === 'reclaim' ? decision.called : before?.phase === 'calling';
+    // A claim that has come to nothing: if its calls had begun, the invoice may have been charged.
+    const mayBeCharged = called && before !== undefined;
+    const payment = mayBeCharged ? unknownSince(invoice.payment, before.at) : invoice.payment;
     switch (decision.kind) {
       case 'skip':
         counts.notDue++;
@@ -176,12 +180,6 @@ export function planClaims(
       entry: { at, what, by, attempt, keyNumber, fence, runId, batchId, ...from, ...trace },
     });
   }
-}
-
-/** The payment once a claim has come to nothing: if its calls had begun, it may have been charged. */
-function paymentAfter({ payment, claim }: Invoice, decision: ClaimDecision): PaymentState {
-  const called = decision.kind === 'reclaim' ? decision.called : claim?.phase === 'calling';
-  return called && claim !== undefined ? unknownSince(payment, claim.at) : payment;
 }
 
 /** Decision of a run on an invoice that it has read. */

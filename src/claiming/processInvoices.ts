@@ -156,7 +156,7 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
     for (;;) {
       for (const shard of policy.shards) {
         if (clock.monotonic() < (failed.get(shard) ?? 0)) continue;
-        const reader = readers.get(shard) ?? createReader(parts, policy, shard);
+        const reader = readers.get(shard) ?? { shard, page: [], pages: pagesOf(shard) };
         readers.set(shard, reader);
         const error = await refill(reader);
         if (error === undefined) continue;
@@ -179,6 +179,11 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
     }
   } while (waited);
 
+  function pagesOf(shard: string): Reader['pages'] {
+    const now = new Date(clock.now()).toISOString();
+    return parts.invoices.due({ shard, now, pageSize: policy.pageSize })[Symbol.asyncIterator]();
+  }
+
   function leaveOut(shard: string): void {
     failed.set(shard, clock.monotonic() + leftOutMs);
     readers.delete(shard);
@@ -190,15 +195,6 @@ interface Reader {
   readonly shard: string;
   page: readonly Invoice[];
   readonly pages: AsyncIterator<readonly Invoice[]>;
-}
-
-function createReader(
-  { invoices, clock }: Pick<DueParts, 'invoices' | 'clock'>,
-  { pageSize }: Pick<DuePolicy, 'pageSize'>,
-  shard: string,
-): Reader {
-  const now = new Date(clock.now()).toISOString();
-  return { shard, page: [], pages: invoices.due({ shard, now, pageSize })[Symbol.asyncIterator]() };
 }
 
 /** Reads the next page if there is nothing left of the last. Returns why it could not. */

@@ -50,8 +50,9 @@ function bounded({ set = {}, clear = [], entry }: InvoiceChange): Required<Invoi
   };
 }
 
-function cut(text: string): string {
-  return text.length <= longestReason ? text : `${text.slice(0, longestReason - 1)}…`;
+/** A text of at most so many characters. */
+export function cut(text: string, most: number = longestReason): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
 /** Changes an invoice if this batch still has its claim, and `also` holds. What is cleared must be there. */

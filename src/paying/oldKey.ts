@@ -1,4 +1,5 @@
-import { known, type PaymentState } from '../invoice/paymentState.ts';
+import type { PaymentState } from '../invoice/invoice.ts';
+import { known } from '../invoice/paymentState.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
 import type { FoundPayment, NotCalled } from './paymentProvider.ts';
 import type { CommandOutcome } from './settlement.ts';

@@ -1,7 +1,6 @@
 import { formatVersion, isNewer, NewerVersion } from '@payonce/jobs/documents';
 import { z } from 'zod';
-import type { Invoice } from '../invoice/invoice.ts';
-import { paymentStateSchema } from '../invoice/paymentState.ts';
+import { type Invoice, paymentStateSchema } from '../invoice/invoice.ts';
 import { paramsHash } from './idempotencyKey.ts';
 
 /**

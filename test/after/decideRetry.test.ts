@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideRetry, waitsForRetry } from '../../src/after/retryInvoice.ts';
-import type { Invoice } from '../../src/invoice/invoice.ts';
+import type { Invoice, PaymentState } from '../../src/invoice/invoice.ts';
 import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
-import type { PaymentState } from '../../src/invoice/paymentState.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { anyPayment } from '../support/anyPayment.ts';

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RetryWish, retryInvoice } from '../../src/after/retryInvoice.ts';
-import type { Invoice } from '../../src/invoice/invoice.ts';
-import type { PaymentState } from '../../src/invoice/paymentState.ts';
+import type { Invoice, PaymentState } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { methodTypes, paramsHash } from '../../src/paying/idempotencyKey.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StoreAway } from '../../packages/jobs/src/documents/documentStore.ts';
-import { maxAttempts } from '../../src/invoice/invoice.ts';
-import type { PaymentState } from '../../src/invoice/paymentState.ts';
+import { maxAttempts, type PaymentState } from '../../src/invoice/invoice.ts';
 import { type PaymentBatch, paymentBatchSchema, withMethod } from '../../src/paying/paymentBatch.ts';
 import type { DefaultMethod } from '../../src/paying/paymentProvider.ts';
 import { type PayingWorld, payingWorld } from '../support/payingWorld.ts';

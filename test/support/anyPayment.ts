@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { PaymentState } from '../../src/invoice/paymentState.ts';
+import type { PaymentState } from '../../src/invoice/invoice.ts';
 
 const time = fc.date({ noInvalidDate: true }).map((date) => date.toISOString());
 

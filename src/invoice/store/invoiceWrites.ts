@@ -324,7 +324,14 @@ export function addInvoices({ documents, clock, shards, counters }: WriteParts):
                 rows.map((row) => newInvoice(row, { shard, at, by })),
               ),
             onRefused: (operations, codes) => counters.refused(shard, operations, codes),
-            reread: (rows) => readTaken(shard, rows),
+            // Invoices of these ids, and tombstones of archived ones.
+            async reread(rows) {
+              const stored = await documents.read(
+                shard,
+                rows.map(({ id }) => id),
+              );
+              return stored.flatMap((document) => takenSchema.safeParse(document).data ?? []);
+            },
             keep(rows, stored, codes) {
               const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
               return rows.filter((row, index) => {
@@ -368,13 +375,6 @@ export function addInvoices({ documents, clock, shards, counters }: WriteParts):
       }
     }
   };
-
-  /** Stored invoices of these ids, and tombstones of archived ones. */
-  async function readTaken(shard: string, rows: readonly InvoiceContent[]) {
-    const ids = rows.map(({ id }) => id);
-    const stored = await documents.read(shard, ids);
-    return stored.flatMap((document) => takenSchema.safeParse(document).data ?? []);
-  }
 }
 
 /** A new invoice, ready to be stored. */
