@@ -37,7 +37,7 @@ export async function claimBatch(
     invoices,
     followUps,
     claimStaleMs,
-  }: { invoices: Pick<InvoiceStore, 'claim'>; followUps: FollowUps; claimStaleMs: number },
+  }: Pick<Claiming, 'followUps' | 'claimStaleMs'> & { invoices: Pick<InvoiceStore, 'claim'> },
   shard: string,
   read: readonly Invoice[],
   { runId, instance, lease }: ClaimingRun,
@@ -85,6 +85,19 @@ interface ClaimPlan extends Writes {
   counts: ClaimCounts;
 }
 
+interface Claiming {
+  batchId: string;
+  shard: string;
+  /** Milliseconds. */
+  now: number;
+  claimStaleMs: number;
+  /** `fence`: of the lease under which the run claims. */
+  claimant: { runId: string; instance: string; fence: number };
+  followUps: FollowUps;
+  /** The trace of the claim, for the timelines. */
+  trace?: { traceparent?: string };
+}
+
 /**
  * Plans one claiming transaction: a patch for each invoice, the outbox message with the payments, and the message of what
  * follows if invoices are parked. With the check of the fence these are at most three operations more than there are
@@ -92,26 +105,7 @@ interface ClaimPlan extends Writes {
  */
 export function planClaims(
   invoices: readonly Invoice[],
-  {
-    batchId,
-    shard,
-    now,
-    claimStaleMs,
-    claimant,
-    followUps,
-    trace = {},
-  }: {
-    batchId: string;
-    shard: string;
-    /** Milliseconds. */
-    now: number;
-    claimStaleMs: number;
-    /** `fence`: of the lease under which the run claims. */
-    claimant: { runId: string; instance: string; fence: number };
-    followUps: FollowUps;
-    /** The trace of the claim, for the timelines. */
-    trace?: { traceparent?: string };
-  },
+  { batchId, shard, now, claimStaleMs, claimant, followUps, trace = {} }: Claiming,
 ): ClaimPlan {
   const at = new Date(now).toISOString();
   const counts: ClaimCounts = { ...noClaims };

@@ -45,6 +45,8 @@ export const noTurn = 'its turn did not come in time, or payments are paused';
 /** Delay before a call that met another one at work on the same object is made again (ms). */
 const busyMs = 1_000;
 
+type Reporting = Pick<Instance, 'clock' | 'telemetry' | 'log'>;
+
 /** The gates of a call beside its turn. Tests replace them. */
 interface CallGates {
   /** The account, asked before the call waits for its turn. */
@@ -60,7 +62,7 @@ interface CallGates {
 export function pacedProvider(
   provider: PaymentProvider,
   pacers: PaymentPace,
-  { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
+  { clock, telemetry, log }: Reporting,
   {
     admission = async () => ({ kind: 'same' }),
     breaker = circuitBreaker({ clock, telemetry, log }),
@@ -226,11 +228,7 @@ type CircuitBreaker = <T extends CallAnswer>(call: () => Promise<T>) => Promise<
  * - half open: one call, a charge or a look-up, is made. An answer closes the circuit, a failure opens it again. Until
  *   then the other calls are refused as well: if they waited, a call could take up to twice its time-out.
  */
-export function circuitBreaker({
-  clock,
-  telemetry,
-  log,
-}: Pick<Instance, 'clock' | 'telemetry' | 'log'>): CircuitBreaker {
+export function circuitBreaker({ clock, telemetry, log }: Reporting): CircuitBreaker {
   let state: State = { kind: 'closed' };
   let recent: { atMs: number; failed: boolean }[] = [];
   let last: CallAnswer | undefined;

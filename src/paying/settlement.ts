@@ -148,11 +148,7 @@ export function decideSettlement(
 /** Decides on a definite decline, at once or after days: another try under the next idempotency key, or the end. Pure. */
 export function decideDecline(
   payment: PaymentState,
-  {
-    severity,
-    code,
-    message,
-  }: Pick<Extract<ChargeOutcome, { kind: 'declined' }>, 'severity' | 'code' | 'message'>,
+  { severity, code, message }: Omit<Extract<ChargeOutcome, { kind: 'declined' }>, 'kind'>,
   { softDeclineRetryMs }: Pick<SettlementPolicy, 'softDeclineRetryMs'>,
   now: number,
 ): Extract<Settlement, { kind: 'retry' | 'declined' }> {
@@ -178,25 +174,20 @@ export interface SettledCommand {
   start?: Starting;
 }
 
+interface Settling {
+  batchId: string;
+  shard: string;
+  settlementId: string;
+  /** Milliseconds. */
+  now: number;
+  by: string;
+  followUps: FollowUps;
+}
+
 /** The content of one settling transaction: a patch for each invoice, and the messages of what follows. Pure. */
 export function planSettlement(
   items: readonly SettledCommand[],
-  {
-    batchId,
-    shard,
-    settlementId,
-    now,
-    by,
-    followUps,
-  }: {
-    batchId: string;
-    shard: string;
-    settlementId: string;
-    /** Milliseconds. */
-    now: number;
-    by: string;
-    followUps: FollowUps;
-  },
+  { batchId, shard, settlementId, now, by, followUps }: Settling,
 ): Writes {
   const at = new Date(now).toISOString();
   return {

@@ -156,15 +156,8 @@ export interface ReportEntry {
 }
 
 /** All report entries of an invoice as it is. Pure. */
-export function reportEntriesOf({
-  status,
-  amountMinor,
-  currency,
-  payment,
-  declinedAt,
-  reversals,
-}: Pick<Invoice, 'status' | 'amountMinor' | 'currency'> &
-  Partial<Pick<Invoice, 'payment' | 'declinedAt' | 'reversals'>>): ReportEntry[] {
+export function reportEntriesOf(invoice: Omit<Countable, 'id'>): ReportEntry[] {
+  const { status, amountMinor, currency, payment, declinedAt, reversals } = invoice;
   const own: ReportEntry[] = [];
   if (payment?.paidAt !== undefined) own.push({ kind: 'paid', at: payment.paidAt, amountMinor, currency });
   if (status === 'declined' && declinedAt !== undefined)

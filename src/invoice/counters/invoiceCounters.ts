@@ -77,6 +77,13 @@ export interface CounterReads {
   all(shard: string): AsyncIterable<readonly unknown[]>;
 }
 
+interface CounterParts {
+  documents: DocumentStore;
+  reads: CounterReads;
+  /** Milliseconds. */
+  now: () => number;
+}
+
 async function readStanding(reads: CounterReads, onUnreadable?: OnUnreadable): Promise<StandingCounters[]> {
   return readableDocuments(await reads.standing(), standingSchema, 'figures', onUnreadable);
 }
@@ -218,7 +225,7 @@ const countableSchema = z.object({
  * @throws {NewerVersion} {UnreadableDocument} {StoreAway}
  */
 export async function recountShard(
-  { documents, reads, now }: { documents: DocumentStore; reads: CounterReads; now: () => number },
+  { documents, reads, now }: CounterParts,
   shard: string,
 ): Promise<Recounted> {
   const replaced = await replaceUnreadable({ documents, reads, now }, shard);
@@ -279,7 +286,7 @@ const placeSchema = z.object({ id: z.string(), _etag: z.string() });
  * ids. Undefined if one was changed meanwhile. @throws {NewerVersion} {StoreAway}
  */
 async function replaceUnreadable(
-  { documents, reads, now }: { documents: DocumentStore; reads: CounterReads; now: () => number },
+  { documents, reads, now }: CounterParts,
   shard: string,
 ): Promise<Correction[] | undefined> {
   const replaced: Correction[] = [];
@@ -322,7 +329,7 @@ function differences(
  * that have become due since the sweep before. Stops at `signal`. @throws {StoreAway} after the other shards
  */
 export async function moveHorizons(
-  { documents, reads, now }: { documents: DocumentStore; reads: CounterReads; now: () => number },
+  { documents, reads, now }: CounterParts,
   signal?: AbortSignal,
 ): Promise<void> {
   let failure: { error: unknown } | undefined;

@@ -41,7 +41,7 @@ import { searchTerms } from '../searchTerms.ts';
 import { shardOf } from '../shard.ts';
 import { contentHash, importedHash, sameContent, type Tombstone, tombstoneSchema } from '../tombstone.ts';
 import { changeInvoices, updateInvoice } from './changeInvoices.ts';
-import type { AddOutcome, InvoiceStore } from './invoiceStore.ts';
+import type { AddOutcome, InvoiceStore, SettledItem } from './invoiceStore.ts';
 
 interface WriteParts {
   documents: DocumentStore;
@@ -201,11 +201,7 @@ export function invoiceWrites({
 }
 
 /** An invoice that a batch has claimed, as far as its counters go: its patch applies to no other. */
-function claimed({
-  invoiceId: id,
-  amountMinor,
-  currency,
-}: { invoiceId: string } & Pick<Countable, 'amountMinor' | 'currency'>): Countable {
+function claimed({ invoiceId: id, amountMinor, currency }: SettledItem): Countable {
   return { id, amountMinor, currency, status: 'claimed' };
 }
 
