@@ -1,7 +1,7 @@
 import { formatVersion } from '@payonce/jobs/documents';
 import { exponentialBackoff } from '@payonce/leases/backoff';
 import { advised } from '../invoice/advice.ts';
-import type { Ending, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
+import type { FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
 import { maxAttempts, type PaymentState } from '../invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy, type Starting, startedAs } from '../invoice/invoiceChange.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
@@ -190,99 +190,84 @@ export function planSettlement(
   { batchId, shard, settlementId, now, by, followUps }: Settling,
 ): Writes {
   const at = new Date(now).toISOString();
+  const settled = items.map((item) => ({ ...item, ...effectOf(item.settlement, item.command, at) }));
   return {
-    patches: items.map(({ command, settlement, start }) => {
-      const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
-      const { set, clear } = changeOf(settlement, command, at);
-      const change = { set: { ...set, version: formatVersion }, clear, entry };
+    patches: settled.map(({ command, start, set, clear, entry }) => {
+      const told = { at, by, batchId, settlement: settlementId, ...entry };
+      const change = { set: { ...set, version: formatVersion }, clear, entry: told };
       return ifClaimedBy(batchId, command.invoiceId, change, start === undefined ? [] : startedAs(start));
     }),
     messages: followUps(
-      items.flatMap(({ command, settlement }) => endOf(command, settlement, at)),
+      settled.flatMap(({ command, ends }) => {
+        const invoice = { ...command, keyNumber: command.payment.keyNumber };
+        return ends.map((end) => ({ invoice, end }));
+      }),
       { shard, occasion: settlementId, now },
     ),
   };
 }
 
-/** Change of a settlement, apart from the timeline. */
-function changeOf(
-  settlement: Settlement,
-  { payment }: Pick<PaymentCommand, 'payment'>,
-  at: string,
-): {
+/** What a settlement makes of its invoice: the change, what the timeline says of it, and the ends to announce. */
+interface Effect {
   set: { status: InvoiceStatus } & NonNullable<InvoiceChange['set']>;
   clear: ('claim' | 'actionableAt')[];
-} {
+  entry: { what: string } & Record<string, string>;
+  ends: InvoiceEnd[];
+}
+
+function effectOf(settlement: Settlement, { payment }: Pick<PaymentCommand, 'payment'>, at: string): Effect {
+  const clear: Effect['clear'] = ['claim', 'actionableAt'];
   switch (settlement.kind) {
     case 'paid': {
-      const paid = { ...known(payment), id: settlement.paymentId, paidAt: at };
-      const reversals = settlement.reversals && withProviderReversals(undefined, settlement.reversals);
+      const { paymentId, reversals: seen } = settlement;
+      const reversals = seen && withProviderReversals(undefined, seen);
       const gone = reversals && withReversals(reversals, Date.parse(at));
-      return { set: { status: 'paid', payment: paid, ...gone?.set }, clear: ['claim', 'actionableAt'] };
+      const moved = reversals === undefined ? [] : newReversals(undefined, reversals, paymentId);
+      return {
+        set: { status: 'paid', payment: { ...known(payment), id: paymentId, paidAt: at }, ...gone?.set },
+        clear,
+        entry: { what: 'paid', paymentId },
+        ends: [{ kind: 'paid', paymentId, paidAt: at }, ...moved],
+      };
     }
     case 'retry': {
-      const { payment: next, attempts, at: actionableAt } = settlement;
-      return { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: ['claim'] };
+      const { why, reason, payment: next, attempts, at: actionableAt } = settlement;
+      return {
+        set: { status: 'pending', payment: next, attempts, actionableAt },
+        clear: ['claim'],
+        entry: { what: `retry: ${why}`, reason, nextAt: actionableAt },
+        ends: [],
+      };
+    }
+    case 'processing': {
+      const { paymentId, state } = settlement;
+      const inProgress = { id: paymentId, state, since: at, checks: 0 };
+      const checkAt = nextCheckAt(0, Date.parse(at));
+      return {
+        set: { status: 'processing', checkAt, payment: { ...known(payment), inProgress } },
+        clear,
+        entry: { what: 'processing', paymentId, state },
+        ends: [],
+      };
     }
     case 'declined': {
       const { reason } = settlement;
       return {
         set: { status: 'declined', reason, declinedAt: at, payment: known(payment) },
-        clear: ['claim', 'actionableAt'],
-      };
-    }
-    case 'processing': {
-      const { paymentId: id, state } = settlement;
-      const inProgress = { id, state, since: at, checks: 0 };
-      return {
-        set: {
-          status: 'processing',
-          checkAt: nextCheckAt(0, Date.parse(at)),
-          payment: { ...known(payment), inProgress },
-        },
-        clear: ['claim', 'actionableAt'],
+        clear,
+        entry: { what: 'declined', reason },
+        ends: [settlement],
       };
     }
     case 'parked': {
       const { reason, unknown } = settlement;
       const state = unknown ? { payment: unknownSince(payment, at) } : {};
-      return { set: { status: 'parked', reason, ...state }, clear: ['claim', 'actionableAt'] };
+      return {
+        set: { status: 'parked', reason, ...state },
+        clear,
+        entry: { what: 'parked', reason },
+        ends: [settlement],
+      };
     }
-  }
-}
-
-/** Timeline entry of a settlement. */
-function timelineOf(settlement: Settlement): { what: string } & Record<string, string> {
-  switch (settlement.kind) {
-    case 'paid':
-      return { what: 'paid', paymentId: settlement.paymentId };
-    case 'retry':
-      return { what: `retry: ${settlement.why}`, reason: settlement.reason, nextAt: settlement.at };
-    case 'processing':
-      return { what: 'processing', paymentId: settlement.paymentId, state: settlement.state };
-    case 'declined':
-    case 'parked':
-      return { what: settlement.kind, reason: settlement.reason };
-  }
-}
-
-function endOf(command: PaymentCommand, settlement: Settlement, at: string): Ending[] {
-  const invoice = { ...command, keyNumber: command.payment.keyNumber };
-  switch (settlement.kind) {
-    case 'retry':
-    case 'processing':
-      return [];
-    case 'paid': {
-      const { paymentId, reversals: seen } = settlement;
-      const reversals = seen && withProviderReversals(undefined, seen);
-      const ends: InvoiceEnd[] = [
-        { kind: 'paid', paymentId, paidAt: at },
-        ...(reversals === undefined ? [] : newReversals(undefined, reversals, paymentId)),
-      ];
-      return ends.map((end) => ({ invoice, end }));
-    }
-    case 'declined':
-    case 'parked':
-      return [{ invoice, end: settlement }];
   }
 }
