@@ -20,7 +20,7 @@ import { reversalsSchema } from './reversals.ts';
  * finds the payment (paying/). Refunds and disputes are recorded on the invoice (`reversals`) and change no status.
  *
  * `actionableAt` says when there is something to claim: when a pending invoice is due, or when a claim goes stale. `checkAt`
- * says when to ask the provider about a payment in progress. Otherwise they are absent.
+ * says when to ask the provider about a payment in progress (nextCheck.ts). Otherwise they are absent.
  */
 
 /** The batch that works on an invoice. Its id is the claim's token: only that batch may settle the invoice. */
