@@ -1,46 +1,18 @@
 import type { Instance } from '@payonce/jobs/instance';
-import {
-  type Admission,
-  createPacer,
-  type Pacer,
-  type PacerParts,
-  type Place,
-  type Turn,
-} from '@payonce/jobs/rate';
+import { createPacer, type Pacer, type PacerParts, type Place, type Turn } from '@payonce/jobs/rate';
 import { noteInSpan } from '@payonce/jobs/tracing';
 import { metric } from '../platform/appMetrics.ts';
 import { paceLimits } from '../platform/azureNames.ts';
 import type { AccountAdmission } from './accountCheck.ts';
 import type {
   BlockedCall,
+  CallWindow,
   NotCalled,
-  PaymentCalls,
+  PacedProvider,
   PaymentProvider,
   ProviderFault,
   RateLimited,
 } from './paymentProvider.ts';
-
-/** The window in which calls may wait for their turn. */
-interface CallWindow {
-  /** On the monotonic clock, in milliseconds. */
-  before: number;
-  /** Asked right before each call. Absent: yes. */
-  mayCall?: () => boolean;
-}
-
-/** A payment provider whose calls wait for their turn, such that all instances together keep to its allowance. */
-export interface PacedProvider {
-  /** The calls that may be made within a window. */
-  within(window: CallWindow): PaymentCalls;
-  /** Lets a batch with this many calls in, shortly before they can be made; undefined if the window is over by then. */
-  admit(calls: number, before: number): Promise<Admission | undefined>;
-}
-
-/** Longest wait of a call of queued or timed work for its turn (ms). */
-export const turnWithinMs = 30_000;
-
-/** Why a call was not made. */
-export const noTurn = 'its turn did not come in time, or payments are paused';
 
 /** Delay before a call that met another one at work on the same object is made again (ms). */
 const busyMs = 1_000;

@@ -11,9 +11,9 @@ import { unknownSince } from '../invoice/paymentState.ts';
 import type { InvoiceStore, Started } from '../invoice/store/invoiceStore.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { chargeUnderKey } from './chargeUnderKey.ts';
-import type { PacedProvider } from './pacedProvider.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
 import { methodOf, type PaymentBatch, type PaymentCommand } from './paymentBatch.ts';
+import type { PacedProvider } from './paymentProvider.ts';
 import { resolveMethod } from './resolveMethod.ts';
 import {
   type CommandOutcome,
