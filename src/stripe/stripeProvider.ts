@@ -45,7 +45,20 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
     },
     ...stripeLookups(stripe, { timeoutMs }),
     ...stripeChanges(stripe, { timeoutMs }),
-    account: () => stripeAccount(stripe, options),
+
+    // https://docs.stripe.com/api/accounts. A restricted key may not read its account unless it was given the permission, which
+    // Stripe names in its answer; the mode is known all the same.
+    async account() {
+      const mode = isLiveKey(options.secretKey) ? 'live' : 'test';
+      return withTimeOut<AccountAnswer | RateLimited>(
+        timeoutMs,
+        async () => ({ kind: 'account', id: (await stripe.accounts.retrieveCurrent()).id, mode }),
+        (error) =>
+          error instanceof Stripe.errors.StripePermissionError
+            ? { kind: 'account', mode, message: whyUnreadable(error.message) }
+            : (rateLimited(error) ?? silentAfter(error)),
+      );
+    },
   };
 
   async function outcomeOf(
@@ -80,25 +93,6 @@ function parameters(request: ChargeRequest, amount: number): Stripe.PaymentInten
     ...(description === undefined ? {} : { description }),
     metadata: { invoiceId, idempotencyKey, ...(deployment === undefined ? {} : { deployment }) },
   };
-}
-
-/**
- * The account and the mode that a key belongs to (https://docs.stripe.com/api/accounts). A restricted key may not read its
- * account unless it was given the permission, which Stripe names in its answer; the mode is known all the same.
- */
-function stripeAccount(
-  stripe: Stripe,
-  { secretKey, timeoutMs }: Pick<StripeOptions, 'secretKey' | 'timeoutMs'>,
-): Promise<AccountAnswer | RateLimited> {
-  const mode = isLiveKey(secretKey) ? 'live' : 'test';
-  return withTimeOut<AccountAnswer | RateLimited>(
-    timeoutMs,
-    async () => ({ kind: 'account', id: (await stripe.accounts.retrieveCurrent()).id, mode }),
-    (error) =>
-      error instanceof Stripe.errors.StripePermissionError
-        ? { kind: 'account', mode, message: whyUnreadable(error.message) }
-        : (rateLimited(error) ?? silentAfter(error)),
-  );
 }
 
 /** Stripe's answer names the permission, but the key as well, if only in part. */
