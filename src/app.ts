@@ -112,7 +112,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     },
     runJobGroup: (task: unknown) => answerUnlessStopping(busy(() => runManualGroup(running, task, stopping))),
     endJobRun: (end: unknown) => track(endManualRun(running, end)),
-    /** Ends the app in the time that the host grants (platform/stopping.ts). `sendMetrics`: the last of them. */
+    /** Ends the app in the time that the host grants. `sendMetrics`: the last of them. */
     stop: (sendMetrics: () => Promise<void> = async () => {}) =>
       stopApp(clock, { locks, work: ended, sender, sendMetrics, cloud }),
   };

@@ -32,7 +32,7 @@ import type { AuditTrail, Journal } from './ops/auditTrail.ts';
 import { blobJournal } from './ops/blobJournal.ts';
 import { cosmosAudit } from './ops/cosmosAudit.ts';
 import type { HealthCheck } from './ops/health.ts';
-import type { HeldMessages } from './paying/executePayments.ts';
+import type { HeldMessages } from './paying/messageLock.ts';
 import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
 import type { Connections } from './platform/connections.ts';

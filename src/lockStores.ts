@@ -55,23 +55,14 @@ export async function loadLockStore(address: LockAddress): Promise<OpenLocks> {
 async function loadServerStore({ kind, url }: ServerLocks): Promise<() => LockStore> {
   switch (kind) {
     case 'redis': {
-      const { redisLockStore } = await installed(
-        '@redis/client',
-        async () => {
-          // The store itself loads it with its first request only.
-          await import('@redis/client');
-          return import('@payonce/lock-stores/redis');
-        },
-        'LOCKS',
-      );
+      // The store itself loads its client with its first request only.
+      await installed('@redis/client', () => import('@redis/client'), 'LOCKS');
+      const { redisLockStore } = await import('@payonce/lock-stores/redis');
       return () => redisLockStore(url);
     }
     case 'postgres': {
-      const { postgresLockStore } = await installed(
-        'pg',
-        () => import('@payonce/lock-stores/postgres'),
-        'LOCKS',
-      );
+      const load = () => import('@payonce/lock-stores/postgres');
+      const { postgresLockStore } = await installed('pg', load, 'LOCKS');
       return () => postgresLockStore(url);
     }
     case 'postgres-advisory': {
@@ -80,11 +71,8 @@ async function loadServerStore({ kind, url }: ServerLocks): Promise<() => LockSt
       return () => postgresAdvisoryLockStore(url.replace('postgres-advisory://', 'postgres://'));
     }
     case 'mysql': {
-      const { mysqlLockStore } = await installed(
-        'mysql2',
-        () => import('@payonce/lock-stores/mysql'),
-        'LOCKS',
-      );
+      const load = () => import('@payonce/lock-stores/mysql');
+      const { mysqlLockStore } = await installed('mysql2', load, 'LOCKS');
       return () => mysqlLockStore(url.replace('mariadb://', 'mysql://'));
     }
     case 'etcd': {

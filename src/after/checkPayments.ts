@@ -1,7 +1,7 @@
 import type { Lease } from '@payonce/leases';
 import pLimit from 'p-limit';
 import type { Invoice } from '../invoice/invoice.ts';
-import { nextCheckAt, reversalsCheckAt } from '../invoice/reversals.ts';
+import { nextCheckAt, reversalsCheckAt } from '../invoice/nextCheck.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { type AfterParts, record } from './record.ts';

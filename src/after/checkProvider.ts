@@ -1,7 +1,6 @@
 import type { Invoice } from '../invoice/invoice.ts';
 import { paymentIdsOf } from '../invoice/namedPayments.ts';
-import { soughtOf } from '../paying/chargeUnderKey.ts';
-import { foundAmong } from '../paying/foundPayment.ts';
+import { soughtOf, foundAmong } from '../paying/foundPayment.ts';
 import type { FoundPayment, NotCalled, PaymentCalls, ProviderPayment } from '../paying/paymentProvider.ts';
 import { whySilent } from './record.ts';
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Invoice, known, nextKey } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
 import {
   foreignPayment,
   lookedUp,
@@ -7,7 +7,9 @@ import {
   softDeclined,
   wasVoided,
 } from '../invoice/namedPayments.ts';
-import { atRisk, goneBack, nextCheckAt, reversalsOf, withReversals } from '../invoice/reversals.ts';
+import { nextCheckAt } from '../invoice/nextCheck.ts';
+import { known, nextKey } from '../invoice/paymentState.ts';
+import { atRisk, goneBack, reversalsOf, withReversals } from '../invoice/reversals.ts';
 import { asLookUp, changeByPayment, movesMoney, ownershipOf, unclearReason } from '../paying/foundPayment.ts';
 import {
   isReversedInFull,

@@ -4,8 +4,14 @@ import type { Pacer } from '@payonce/jobs/rate';
 import { type WorkItem, workItemMessages } from '@payonce/jobs/work-items';
 import type { Lease } from '@payonce/leases';
 import pLimit from 'p-limit';
-import { noTurn, turnWithinMs } from '../paying/pacedProvider.ts';
-import type { EventPage, EventQuery, ProviderEvent, ProviderEvents } from '../paying/paymentProvider.ts';
+import {
+  noTurn,
+  turnWithinMs,
+  type EventPage,
+  type EventQuery,
+  type ProviderEvent,
+  type ProviderEvents,
+} from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { eventItem } from './eventStage.ts';
 

@@ -3,10 +3,8 @@ import { z } from 'zod';
 import type { FollowUp } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { lookedUp, wasVoided } from '../invoice/namedPayments.ts';
-import { soughtOf } from '../paying/chargeUnderKey.ts';
-import { changeByPayment } from '../paying/foundPayment.ts';
-import { turnWithinMs } from '../paying/pacedProvider.ts';
-import type { FoundPayment } from '../paying/paymentProvider.ts';
+import { soughtOf, changeByPayment } from '../paying/foundPayment.ts';
+import { turnWithinMs, type FoundPayment } from '../paying/paymentProvider.ts';
 import { type AfterParts, isHeld, type Recorded, record, whySilent } from './record.ts';
 
 /**

@@ -10,9 +10,8 @@ import { type FollowUps, type InvoiceEnd, looksInto } from '../invoice/followUps
 import type { Invoice, StoredEntry } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Updated } from '../invoice/store/invoiceStore.ts';
-import { noTurn, type PacedProvider } from '../paying/pacedProvider.ts';
 import type { SettlementPolicy } from '../paying/payingPolicy.ts';
-import type { NotCalled } from '../paying/paymentProvider.ts';
+import { noTurn, type PacedProvider, type NotCalled } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { queues } from '../platform/azureNames.ts';
 

@@ -4,8 +4,12 @@ import type { Invoice } from '../invoice/invoice.ts';
 import { type Refund, type Reversals, reversalsOf, withReversals } from '../invoice/reversals.ts';
 import { ownershipOf } from '../paying/foundPayment.ts';
 import { newReversals, withLookAlikes, withProviderReversals } from '../paying/mergeReversals.ts';
-import { turnWithinMs } from '../paying/pacedProvider.ts';
-import type { NotCalled, RefundOutcome, RetrievedPayment } from '../paying/paymentProvider.ts';
+import {
+  turnWithinMs,
+  type NotCalled,
+  type RefundOutcome,
+  type RetrievedPayment,
+} from '../paying/paymentProvider.ts';
 import { type AfterParts, isHeld, type Recorded, record, refundStageName, whySilent } from './record.ts';
 import { recordProgress } from './trackPayment.ts';
 

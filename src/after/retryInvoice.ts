@@ -1,7 +1,8 @@
-import { type Invoice, nextKey, type PaymentState } from '../invoice/invoice.ts';
+import type { Invoice, PaymentState } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { softDeclined, unrecordedPayments } from '../invoice/namedPayments.ts';
+import { nextKey } from '../invoice/paymentState.ts';
 import { stepsOf } from '../invoice/timeline.ts';
 import { checkNote } from './checkProvider.ts';
 import {

@@ -1,8 +1,12 @@
 import type { Invoice } from '../invoice/invoice.ts';
 import { overdueRefunds } from '../invoice/reversals.ts';
 import { ownershipOf } from '../paying/foundPayment.ts';
-import { turnWithinMs } from '../paying/pacedProvider.ts';
-import type { CancelOutcome, NotCalled, ProviderPayment } from '../paying/paymentProvider.ts';
+import {
+  turnWithinMs,
+  type CancelOutcome,
+  type NotCalled,
+  type ProviderPayment,
+} from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { decideProgress, type ProgressDecision, secondPayment } from './decideProgress.ts';
 import { type AfterParts, type Recorded, type RecordParts, record, whySilent } from './record.ts';

@@ -1,5 +1,6 @@
-import { type Invoice, known } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
 import { unrecordedPayments } from '../invoice/namedPayments.ts';
+import { known } from '../invoice/paymentState.ts';
 import { voidUndone } from '../invoice/timeline.ts';
 import { checkNote } from './checkProvider.ts';
 import {

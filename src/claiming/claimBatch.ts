@@ -4,19 +4,14 @@ import { activeTrace, inSpan } from '@payonce/jobs/tracing';
 import type { Lease } from '@payonce/leases';
 import { advised } from '../invoice/advice.ts';
 import type { Ending, FollowUps } from '../invoice/followUps.ts';
-import {
-  type Claim,
-  type Invoice,
-  maxAttempts,
-  type PaymentState,
-  unknownSince,
-} from '../invoice/invoice.ts';
+import { type Claim, type Invoice, maxAttempts } from '../invoice/invoice.ts';
 import { ifUnchanged } from '../invoice/invoiceChange.ts';
+import { unknownSince } from '../invoice/paymentState.ts';
 import type { InvoiceStore, Writes } from '../invoice/store/invoiceStore.ts';
 import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
 import { serviceBusQueues } from '../platform/azureNames.ts';
 
-export interface ClaimedBatch {
+interface ClaimedBatch {
   counts: ClaimCounts;
   /** The order of the payments; absent if nothing was claimed. */
   message?: OutboxMessage;
@@ -31,12 +26,6 @@ export interface ClaimingRun {
   lease: Pick<Lease, 'key' | 'fence' | 'assertHeld'>;
 }
 
-export interface ClaimingParts {
-  invoices: Pick<InvoiceStore, 'claim'>;
-  followUps: FollowUps;
-  claimStaleMs: number;
-}
-
 /**
  * Claims up to a batch of invoices of one shard in one transaction: each claim conditional on the invoice as it was read,
  * the outbox message with a command for each, and the check of the fence.
@@ -44,35 +33,33 @@ export interface ClaimingParts {
  * @throws {FencedOut} another holder of the lease has written to this shard already
  */
 export async function claimBatch(
-  { invoices, followUps, claimStaleMs }: ClaimingParts,
+  {
+    invoices,
+    followUps,
+    claimStaleMs,
+  }: Pick<Claiming, 'followUps' | 'claimStaleMs'> & { invoices: Pick<InvoiceStore, 'claim'> },
   shard: string,
   read: readonly Invoice[],
   { runId, instance, lease }: ClaimingRun,
 ): Promise<ClaimedBatch> {
   const batchId = newWriteId();
   const claimant = { runId, instance, fence: lease.fence };
-  const claim = () =>
-    invoices.claim({
-      shard,
-      batchId,
-      invoices: read,
-      fence: { lockKey: lease.key, token: lease.fence },
-      plan: (unchanged, now) =>
-        planClaims(unchanged, {
-          batchId,
-          shard,
-          now,
-          claimStaleMs,
-          claimant,
-          followUps,
-          trace: activeTrace(),
-        }),
-      assertHeld: () => lease.assertHeld(),
-    });
+  const claiming = { batchId, shard, claimStaleMs, claimant, followUps };
   const attributes = { 'run.id': runId, 'batch.id': batchId, shard, 'batch.size': read.length };
-  const { written, contended, unsent } = await inSpan('claim batch', { attributes }, claim, (claimed) => ({
-    attributes: { 'batch.claimed': claimed.written?.patches.length ?? 0 },
-  }));
+  const { written, contended, unsent } = await inSpan(
+    'claim batch',
+    { attributes },
+    () =>
+      invoices.claim({
+        shard,
+        batchId,
+        invoices: read,
+        fence: { lockKey: lease.key, token: lease.fence },
+        plan: (unchanged, now) => planClaims(unchanged, { ...claiming, now, trace: activeTrace() }),
+        assertHeld: () => lease.assertHeld(),
+      }),
+    (claimed) => ({ attributes: { 'batch.claimed': claimed.written?.patches.length ?? 0 } }),
+  );
   if (written === undefined) return { counts: { ...noClaims, contended } };
   const message = written.messages.find(({ id }) => id === batchId);
   return {
@@ -82,7 +69,7 @@ export async function claimBatch(
   };
 }
 
-export interface ClaimCounts {
+interface ClaimCounts {
   claimed: number;
   reclaimed: number;
   parked: number;
@@ -94,8 +81,21 @@ export interface ClaimCounts {
 
 export const noClaims: ClaimCounts = { claimed: 0, reclaimed: 0, parked: 0, notDue: 0, contended: 0 };
 
-export interface ClaimPlan extends Writes {
+interface ClaimPlan extends Writes {
   counts: ClaimCounts;
+}
+
+interface Claiming {
+  batchId: string;
+  shard: string;
+  /** Milliseconds. */
+  now: number;
+  claimStaleMs: number;
+  /** `fence`: of the lease under which the run claims. */
+  claimant: { runId: string; instance: string; fence: number };
+  followUps: FollowUps;
+  /** The trace of the claim, for the timelines. */
+  trace?: { traceparent?: string };
 }
 
 /**
@@ -105,26 +105,7 @@ export interface ClaimPlan extends Writes {
  */
 export function planClaims(
   invoices: readonly Invoice[],
-  {
-    batchId,
-    shard,
-    now,
-    claimStaleMs,
-    claimant,
-    followUps,
-    trace = {},
-  }: {
-    batchId: string;
-    shard: string;
-    /** Milliseconds. */
-    now: number;
-    claimStaleMs: number;
-    /** `fence`: of the lease under which the run claims. */
-    claimant: { runId: string; instance: string; fence: number };
-    followUps: FollowUps;
-    /** The trace of the claim, for the timelines. */
-    trace?: { traceparent?: string };
-  },
+  { batchId, shard, now, claimStaleMs, claimant, followUps, trace = {} }: Claiming,
 ): ClaimPlan {
   const at = new Date(now).toISOString();
   const counts: ClaimCounts = { ...noClaims };
@@ -133,7 +114,11 @@ export function planClaims(
   const patches: Patch[] = [];
   for (const invoice of invoices) {
     const decision = decideClaim(invoice, at);
-    const payment = paymentAfter(invoice, decision);
+    const { claim: before } = invoice;
+    const called = decision.kind === 'reclaim' ? decision.called : before?.phase === 'calling';
+    // A claim that has come to nothing: if its calls had begun, the invoice may have been charged.
+    const mayBeCharged = called && before !== undefined;
+    const payment = mayBeCharged ? unknownSince(invoice.payment, before.at) : invoice.payment;
     switch (decision.kind) {
       case 'skip':
         counts.notDue++;
@@ -178,6 +163,7 @@ export function planClaims(
     { payment }: PaymentCommand,
   ): Patch {
     const { attempt } = decision;
+    const { keyNumber } = payment;
     const { instance: by, runId, fence } = claimant;
     const taken: Claim = { batchId, by, runId, fence, attempt, at, phase: 'claimed' };
     const actionableAt = new Date(now + claimStaleMs).toISOString();
@@ -185,26 +171,9 @@ export function planClaims(
     const what = decision.kind === 'claim' ? 'claimed' : 'reclaimed';
     return ifUnchanged(invoice, {
       set: { status: 'claimed', claim: taken, actionableAt, attempts: attempt, payment },
-      entry: {
-        at,
-        what,
-        by,
-        attempt,
-        keyNumber: payment.keyNumber,
-        fence,
-        runId,
-        batchId,
-        ...from,
-        ...trace,
-      },
+      entry: { at, what, by, attempt, keyNumber, fence, runId, batchId, ...from, ...trace },
     });
   }
-}
-
-/** The payment once a claim has come to nothing: if its calls had begun, it may have been charged. */
-function paymentAfter({ payment, claim }: Invoice, decision: ClaimDecision): PaymentState {
-  const called = decision.kind === 'reclaim' ? decision.called : claim?.phase === 'calling';
-  return called && claim !== undefined ? unknownSince(payment, claim.at) : payment;
 }
 
 /** Decision of a run on an invoice that it has read. */

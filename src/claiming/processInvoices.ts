@@ -5,14 +5,14 @@ import { defineJob, type GroupRun, Idle, type Job, type Processed, type RunCount
 import { LeaseLost } from '@payonce/leases';
 import type { Clock } from '@payonce/leases/clock';
 import { errorText } from '@payonce/leases/error-text';
-import { amountCounts } from '../invoice/amountCounts.ts';
 import type { FollowUps } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardsOfGroup } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { jobNames, paceLimits } from '../platform/azureNames.ts';
-import { claimBatch, decideClaim } from './claimBatch.ts';
+import { claimBatch } from './claimBatch.ts';
+import { previewClaims, unlimitedRoom } from './dryRun.ts';
 
 type Claim = Extract<ClaimWork, { kind: 'claim' }>;
 
@@ -78,18 +78,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
       }
     },
 
-    preview(work) {
-      const previewed = work.kind === 'claim' ? work.invoices : [];
-      const now = new Date(clock.now()).toISOString();
-      const counts: Record<string, number> = {};
-      const claimed: Invoice[] = [];
-      for (const invoice of previewed) {
-        const { kind } = decideClaim(invoice, now);
-        counts[previewName[kind]] = (counts[previewName[kind]] ?? 0) + 1;
-        if (kind === 'claim' || kind === 'reclaim') claimed.push(invoice);
-      }
-      return { ...counts, ...amountCounts(claimed) } satisfies RunCounts;
-    },
+    preview: (work) => previewClaims(work.kind === 'claim' ? work.invoices : [], clock.now()),
   });
 
   async function claimPiece({ shard, invoices: read }: Claim, run: GroupRun): Promise<Processed> {
@@ -121,8 +110,6 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
   }
 }
 
-const previewName = { claim: 'claimed', reclaim: 'reclaimed', park: 'parked', skip: 'notDue' } as const;
-
 /** Invoices of one shard to be claimed together, or why a shard could not be read. */
 export type ClaimWork =
   | {
@@ -134,13 +121,13 @@ export type ClaimWork =
     }
   | { kind: 'unreadable'; error: string };
 
-export interface DueParts {
+interface DueParts {
   invoices: Pick<InvoiceStore, 'due'>;
   clock: Clock;
   room: ClaimRoom;
 }
 
-export interface DuePolicy {
+interface DuePolicy {
   shards: readonly string[];
   pageSize: number;
 }
@@ -169,9 +156,9 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
     for (;;) {
       for (const shard of policy.shards) {
         if (clock.monotonic() < (failed.get(shard) ?? 0)) continue;
-        const reader = readers.get(shard) ?? createReader(parts, policy, shard);
+        const reader = readers.get(shard) ?? { shard, page: [], pages: pagesOf(shard) };
         readers.set(shard, reader);
-        const error = await reader.refill();
+        const error = await refill(reader);
         if (error === undefined) continue;
         leaveOut(shard);
         yield { kind: 'unreadable', error: `shard ${shard}: ${error}` };
@@ -184,12 +171,18 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
         yield new Idle(pauseMs);
         continue;
       }
-      const { shard } = oldest;
-      const taken = oldest.take(size);
+      const { shard, page } = oldest;
+      const taken = page.slice(0, batchLength(page, size));
+      oldest.page = page.slice(taken.length);
       room.taken(taken.length);
       yield { kind: 'claim', shard, invoices: taken, leaveOut: () => leaveOut(shard) };
     }
   } while (waited);
+
+  function pagesOf(shard: string): Reader['pages'] {
+    const now = new Date(clock.now()).toISOString();
+    return parts.invoices.due({ shard, now, pageSize: policy.pageSize })[Symbol.asyncIterator]();
+  }
 
   function leaveOut(shard: string): void {
     failed.set(shard, clock.monotonic() + leftOutMs);
@@ -197,55 +190,30 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
   }
 }
 
-/** Due invoices of one shard, longest waiting first. */
+/** Due invoices of one shard, longest waiting first: the rest of one page, and the pages behind it. */
 interface Reader {
   readonly shard: string;
-  readonly head: Invoice | undefined;
-  /** Reads the next page if there is nothing left of the last. Returns why it could not. */
-  refill(): Promise<string | undefined>;
-  take(size: number): readonly Invoice[];
+  page: readonly Invoice[];
+  readonly pages: AsyncIterator<readonly Invoice[]>;
 }
 
-function createReader(
-  { invoices, clock }: Pick<DueParts, 'invoices' | 'clock'>,
-  { pageSize }: Pick<DuePolicy, 'pageSize'>,
-  shard: string,
-): Reader {
-  const now = new Date(clock.now()).toISOString();
-  const pages = invoices.due({ shard, now, pageSize })[Symbol.asyncIterator]();
-  let page: readonly Invoice[] = [];
-  let ended = false;
-  return {
-    shard,
-    get head() {
-      return page[0];
-    },
-    async refill() {
-      if (page.length > 0 || ended) return undefined;
-      try {
-        const { done, value } = await pages.next();
-        ended = done === true;
-        page = ended ? [] : value;
-        return undefined;
-      } catch (error) {
-        ended = true;
-        return errorText(error);
-      }
-    },
-    take(size) {
-      const length = batchLength(page, size);
-      const taken = page.slice(0, length);
-      page = page.slice(length);
-      return taken;
-    },
-  };
+/** Reads the next page if there is nothing left of the last. Returns why it could not. */
+async function refill(reader: Reader): Promise<string | undefined> {
+  if (reader.page.length > 0) return undefined;
+  try {
+    const { done, value } = await reader.pages.next();
+    reader.page = done === true ? [] : value;
+    return undefined;
+  } catch (error) {
+    return errorText(error);
+  }
 }
 
 /** Times in ISO 8601 sort as text. */
 function longestWaiting(readers: readonly Reader[]): Reader | undefined {
   let found: { reader: Reader; since: string } | undefined;
   for (const reader of readers) {
-    const since = reader.head?.actionableAt;
+    const since = reader.page[0]?.actionableAt;
     if (since !== undefined && (found === undefined || since < found.since)) found = { reader, since };
   }
   return found?.reader;
@@ -362,9 +330,4 @@ export function createClaimRoom(
     const most = mostOpen(schedule, policy);
     known = { at: clock.monotonic(), most, open, left: Math.max(0, most - open) / groups };
   }
-}
-
-/** For a dry run, which claims nothing. */
-export function unlimitedRoom(batchSize: number): ClaimRoom {
-  return { batch: async () => batchSize, taken() {} };
 }

@@ -1,4 +1,4 @@
-import { longestReason } from './invoiceChange.ts';
+import { cut, longestReason } from './invoiceChange.ts';
 
 /** Calls that end the state of a parked invoice, by why it is parked (test/after/statesEnd.test.ts makes each). */
 export const advice = {
@@ -12,6 +12,5 @@ export const advice = {
 /** A reason with advice, which a long message of the provider does not displace. Pure. */
 export function advised(reason: string, what: keyof typeof advice): string {
   const text = `; ${advice[what]}`;
-  const room = longestReason - text.length;
-  return `${reason.length <= room ? reason : `${reason.slice(0, room - 1)}…`}${text}`;
+  return cut(reason, longestReason - text.length) + text;
 }

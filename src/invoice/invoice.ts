@@ -1,8 +1,7 @@
-import { formatVersion, tolerantObject } from '@payonce/jobs/documents';
+import { tolerantObject } from '@payonce/jobs/documents';
 import { z } from 'zod';
 import { invoiceStatuses } from './invoiceStatus.ts';
 import { reversalsSchema } from './reversals.ts';
-import { searchTerms } from './searchTerms.ts';
 
 /**
  * An invoice as it is stored, and its states:
@@ -21,7 +20,7 @@ import { searchTerms } from './searchTerms.ts';
  * finds the payment (paying/). Refunds and disputes are recorded on the invoice (`reversals`) and change no status.
  *
  * `actionableAt` says when there is something to claim: when a pending invoice is due, or when a claim goes stale. `checkAt`
- * says when to ask the provider about a payment in progress. Otherwise they are absent.
+ * says when to ask the provider about a payment in progress (nextCheck.ts). Otherwise they are absent.
  */
 
 /** The batch that works on an invoice. Its id is the claim's token: only that batch may settle the invoice. */
@@ -75,29 +74,6 @@ export const paymentStateSchema = tolerantObject({
   paidAt: z.string().exactOptional(),
 });
 export type PaymentState = z.infer<typeof paymentStateSchema>;
-
-export const firstPaymentState: PaymentState = { keyNumber: 1, declines: 0, deferrals: 0 };
-
-/** The state of a payment that may have gone through, unknown since `at` unless it has been so for longer. */
-export function unknownSince<State extends PaymentState>(payment: State, at: string): State {
-  return { ...payment, unknownSince: payment.unknownSince ?? at };
-}
-
-/** The state of a payment whose outcome under its key is known, or that is about to be followed by its id. */
-export function known(payment: PaymentState): PaymentState {
-  const { unknownSince: _, noneFoundAt: __, inProgress: ___, ...state } = payment;
-  return state;
-}
-
-/**
- * The state in which the next charge is a new one, under the next key. A customer's default was that of this key: the next one
- * asks again. Fields of a newer release are kept.
- */
-export function nextKey(payment: PaymentState, { declines }: { declines: number }): PaymentState {
-  const { keyCreatedAt: _, paramsHash: __, method, ...state } = known(payment);
-  const next = { ...state, keyNumber: payment.keyNumber + 1, declines, deferrals: 0 };
-  return method?.from === 'retry' ? { ...next, method } : next;
-}
 
 const timelineEntrySchema = z.object({ at: z.string(), what: z.string(), by: z.string() }).catchall(z.json());
 export type StoredEntry = z.infer<typeof timelineEntrySchema>;
@@ -160,26 +136,6 @@ const typeSchema = invoiceSchema.pick({ type: true });
 /** True for a stored document that is an invoice: outbox messages and fences are stored beside them. */
 export function isInvoice(document: unknown): boolean {
   return typeSchema.safeParse(document).success;
-}
-
-/** A new invoice, ready to be stored. */
-export function newInvoice(
-  content: InvoiceContent,
-  { shard, at, by }: { shard: string; at: string; by: string },
-): NewInvoice {
-  return {
-    ...content,
-    shard,
-    type: 'invoice',
-    version: formatVersion,
-    status: 'pending',
-    actionableAt: content.dueAt,
-    createdAt: at,
-    attempts: 0,
-    payment: firstPaymentState,
-    terms: searchTerms(content),
-    timeline: [{ at, what: 'imported', by }],
-  };
 }
 
 /** Claims of one invoice that may have charged and ended without a known outcome. After the fifth it is parked. */

@@ -41,15 +41,6 @@ export function ifUnchanged(invoice: Invoice, change: InvoiceChange): Patch {
   return { ...patch, set: { ...set, timeline: [...shortened(timeline), entry] }, remove };
 }
 
-/** The change, with the name of the write that applies it: if the answer is lost, the timeline shows that it was applied. */
-export function namedWrite(change: InvoiceChange, write: string): InvoiceChange {
-  return { ...change, entry: { ...change.entry, write } };
-}
-
-export function hasWrite({ timeline }: Pick<Invoice, 'timeline'>, write: string): boolean {
-  return timeline.some((entry) => entry.write === write);
-}
-
 function bounded({ set = {}, clear = [], entry }: InvoiceChange): Required<InvoiceChange> {
   const reason = typeof entry.reason === 'string' ? { reason: cut(entry.reason) } : {};
   return {
@@ -59,8 +50,9 @@ function bounded({ set = {}, clear = [], entry }: InvoiceChange): Required<Invoi
   };
 }
 
-function cut(text: string): string {
-  return text.length <= longestReason ? text : `${text.slice(0, longestReason - 1)}…`;
+/** A text of at most so many characters. */
+export function cut(text: string, most: number = longestReason): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
 /** Changes an invoice if this batch still has its claim, and `also` holds. What is cleared must be there. */

@@ -1,3 +1,5 @@
+import type { InvoiceContent } from './invoice.ts';
+
 /** Kinds of texts by which a search finds invoices. */
 export type TermKind = 'invoice' | 'customer' | 'word';
 
@@ -8,15 +10,8 @@ const mostWords = 8;
  * The texts by which a search finds an invoice: its id, its customer and the first words of its description, in small letters,
  * each behind its kind. The index finds an element of an array by its beginning, but no word inside a text. Pure.
  */
-export function searchTerms({
-  id,
-  customerId,
-  description = '',
-}: {
-  id: string;
-  customerId: string;
-  description?: string;
-}): string[] {
+export function searchTerms(content: Pick<InvoiceContent, 'id' | 'customerId' | 'description'>): string[] {
+  const { id, customerId, description = '' } = content;
   const words = new Set(wordsOf(description));
   return [
     termOf('invoice', id),

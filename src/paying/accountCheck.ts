@@ -78,16 +78,12 @@ export function checkedAccount(
     if (checked === undefined || clock.monotonic() >= checked.untilMs) {
       const asked = { admission: check(), untilMs: Number.POSITIVE_INFINITY };
       checked = asked;
-      void asked.admission.then((admitted) => {
-        if (admitted.kind !== 'same') asked.untilMs = clock.monotonic() + countsMs(admitted);
+      void asked.admission.then(({ kind }) => {
+        const blockedMs = (wrong === undefined ? unclear : changed).countsMs;
+        if (kind !== 'same') asked.untilMs = clock.monotonic() + (kind === 'blocked' ? blockedMs : 0);
       });
     }
     return checked.admission;
-  }
-
-  function countsMs({ kind }: BlockedCall | NotCalled): number {
-    if (kind === 'notCalled') return 0;
-    return wrong === undefined ? unclear.countsMs : changed.countsMs;
   }
 
   /** Asks in a turn, and reports whether the provider takes our key. No answer says nothing about it. */
@@ -118,10 +114,13 @@ export function checkedAccount(
     if (answer.kind === 'notCalled') return answer;
     if (answer.kind !== 'account') return notKnown(answer.message);
     const { id, mode, message } = answer;
-    const given = { mode, ...(id === undefined ? {} : { account: id }) };
     try {
-      const mine = { ...given, deployment: deploymentId ?? randomUUID().slice(0, 8) };
-      const stored = await keepAccount(documents, mine, new Date(clock.now()).toISOString());
+      const given = {
+        mode,
+        deployment: deploymentId ?? randomUUID().slice(0, 8),
+        ...(id === undefined ? {} : { account: id }),
+      };
+      const stored = await keepAccount(documents, given, new Date(clock.now()).toISOString());
       const { deployment } = stored;
       const other = stored.account !== undefined && id !== undefined && stored.account !== id;
       if (stored.mode !== mode || other) return otherThan(otherAccount(stored, given));
@@ -149,18 +148,14 @@ export function checkedAccount(
 }
 
 /** The secret key belongs to another account or mode than the one that this deployment began with. */
-function otherAccount(stored: RecordedAccount, given: Omit<RecordedAccount, 'deployment'>): string {
+function otherAccount(stored: RecordedAccount, given: RecordedAccount): string {
+  const [ours, other] = [stored, given].map(
+    ({ account = 'an account that could not be read', mode }) => `${account} (${mode} mode)`,
+  );
   return (
-    `the payments of this deployment are in ${named(stored)}, but the secret key is of ${named(given)}: nothing is ` +
+    `the payments of this deployment are in ${ours}, but the secret key is of ${other}: nothing is ` +
     'charged or looked up there, because no payment would be found and every open invoice could be charged again'
   );
-}
-
-function named({
-  account = 'an account that could not be read',
-  mode,
-}: Omit<RecordedAccount, 'deployment'>): string {
-  return `${account} (${mode} mode)`;
 }
 
 /** `DEPLOYMENT_ID` names another deployment than the one whose payments are recorded here. */
@@ -171,24 +166,19 @@ function otherDeployment(stored: string, given: string): string {
   );
 }
 
-/** The provider's account that a deployment began with, and the name that it gives its payments there. */
-interface RecordedAccount {
-  mode: string;
-  deployment: string;
-  /** Absent until a key that may read it comes along. */
-  account?: string;
-}
-
 /** The id of its document; see docs/deploy.md for what deleting it means. */
 const place = { id: systemId('provider-account'), shard: deploymentPartition };
 
+/** The provider's account that a deployment began with, and the name that it gives its payments there. */
 const schema = tolerantObject({
   type: z.literal('providerAccount'),
   mode: z.string(),
   deployment: z.string(),
+  /** Absent until a key that may read it comes along. */
   account: z.string().exactOptional(),
   _etag: z.string().exactOptional(),
 });
+type RecordedAccount = Pick<z.infer<typeof schema>, 'mode' | 'deployment' | 'account'>;
 
 /**
  * The account, as it is stored beside the invoices, in the partition of what is true of the whole deployment. Undefined until the

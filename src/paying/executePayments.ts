@@ -4,7 +4,7 @@ import { inSpan, traceparentIn } from '@payonce/jobs/tracing';
 import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
 import { metric } from '../platform/appMetrics.ts';
-import { keepMessageLock, type LockRenewal } from './messageLock.ts';
+import { type HeldMessages, keepMessageLock } from './messageLock.ts';
 import { type BatchResult, createPayBatch, type PayingParts } from './payBatch.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
 import { BatchRefused, datedByMessage, parseBatch } from './paymentBatch.ts';
@@ -20,14 +20,6 @@ export const deliverySchema = z.object({
 
 /** Deliveries after which a batch is left to its claims; the queue gives a message up after ten. */
 const enoughDeliveries = 5;
-
-/** Operations on a message that the host has received. `lockToken` names the one that is locked. */
-export interface HeldMessages {
-  deadLetter(lockToken: string, why: { reason: string; description: string }): Promise<void>;
-  renew(lockToken: string): Promise<LockRenewal>;
-  /** Sends the message with this id again, to appear after `delayMs`; once, even if it is delivered several times. */
-  sendAgain(message: unknown, delayMs: number, messageId?: string, traceparent?: string): Promise<void>;
-}
 
 /** Outcome of a delivery; in each case the message is done with. */
 export type Consumed =

@@ -13,10 +13,13 @@ import { erasedCustomer } from '../invoice/erasure.ts';
  * docs/exactly-once.md has the table with the states of an invoice.
  */
 import type { InvoiceEnd } from '../invoice/followUps.ts';
-import { type Invoice, known } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import { otherPayments } from '../invoice/namedPayments.ts';
-import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
+import { nextCheckAt } from '../invoice/nextCheck.ts';
+import { known } from '../invoice/paymentState.ts';
+import { withReversals } from '../invoice/reversals.ts';
+import { maxKeyAgeMs } from './idempotencyKey.ts';
 import {
   isReversedInFull,
   newReversals,
@@ -65,6 +68,24 @@ export function foundAmong(payments: readonly ProviderPayment[], sought: SoughtP
   if (reversed !== undefined) return reversed;
   const foreign = (byOwner.get('foreign') ?? []).map(({ paymentId }) => paymentId);
   return foreign.length === 0 ? { kind: 'notFound' } : { kind: 'notFound', foreign };
+}
+
+/** Builds the criteria that a payment must match to be the payment of this invoice. */
+export function soughtOf({
+  invoiceId,
+  amountMinor,
+  currency,
+  customerId,
+  payment,
+}: Omit<SoughtPayment, 'since' | 'until'> & { payment: { keyCreatedAt?: string } }): SoughtPayment {
+  const since = payment.keyCreatedAt;
+  const sought = { invoiceId, amountMinor, currency, customerId };
+  return since === undefined ? sought : { ...sought, since, until: lastCallOf(since) };
+}
+
+/** The time after which a key that was first claimed at `createdAt` is never sent. ISO 8601, both. */
+function lastCallOf(createdAt: string): string {
+  return new Date(Date.parse(createdAt) + maxKeyAgeMs).toISOString();
 }
 
 /** A payment of ours that moves money, as a look-up shows it. Pure. */

@@ -20,6 +20,14 @@ export type LockRenewal =
   /** The lock has expired, or the message is gone. Its next receiver works on it. */
   | { kind: 'lost' };
 
+/** Operations on a message that the host has received. `lockToken` names the one that is locked. */
+export interface HeldMessages {
+  deadLetter(lockToken: string, why: { reason: string; description: string }): Promise<void>;
+  renew(lockToken: string): Promise<LockRenewal>;
+  /** Sends the message with this id again, to appear after `delayMs`; once, even if it is delivered several times. */
+  sendAgain(message: unknown, delayMs: number, messageId?: string, traceparent?: string): Promise<void>;
+}
+
 /** The lock of a message that a host has handed to a function. */
 interface MessageLock {
   /**

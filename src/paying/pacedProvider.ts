@@ -1,49 +1,23 @@
 import type { Instance } from '@payonce/jobs/instance';
-import {
-  type Admission,
-  createPacer,
-  type Pacer,
-  type PacerParts,
-  type Place,
-  type Turn,
-} from '@payonce/jobs/rate';
+import { createPacer, type Pacer, type PacerParts, type Place, type Turn } from '@payonce/jobs/rate';
 import { noteInSpan } from '@payonce/jobs/tracing';
 import { metric } from '../platform/appMetrics.ts';
 import { paceLimits } from '../platform/azureNames.ts';
 import type { AccountAdmission } from './accountCheck.ts';
 import type {
   BlockedCall,
+  CallWindow,
   NotCalled,
-  PaymentCalls,
+  PacedProvider,
   PaymentProvider,
   ProviderFault,
   RateLimited,
 } from './paymentProvider.ts';
 
-/** The window in which calls may wait for their turn. */
-interface CallWindow {
-  /** On the monotonic clock, in milliseconds. */
-  before: number;
-  /** Asked right before each call. Absent: yes. */
-  mayCall?: () => boolean;
-}
-
-/** A payment provider whose calls wait for their turn, such that all instances together keep to its allowance. */
-export interface PacedProvider {
-  /** The calls that may be made within a window. */
-  within(window: CallWindow): PaymentCalls;
-  /** Lets a batch with this many calls in, shortly before they can be made; undefined if the window is over by then. */
-  admit(calls: number, before: number): Promise<Admission | undefined>;
-}
-
-/** Longest wait of a call of queued or timed work for its turn (ms). */
-export const turnWithinMs = 30_000;
-
-/** Why a call was not made. */
-export const noTurn = 'its turn did not come in time, or payments are paused';
-
 /** Delay before a call that met another one at work on the same object is made again (ms). */
 const busyMs = 1_000;
+
+type Reporting = Pick<Instance, 'clock' | 'telemetry' | 'log'>;
 
 /** The gates of a call beside its turn. Tests replace them. */
 interface CallGates {
@@ -60,7 +34,7 @@ interface CallGates {
 export function pacedProvider(
   provider: PaymentProvider,
   pacers: PaymentPace,
-  { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
+  { clock, telemetry, log }: Reporting,
   {
     admission = async () => ({ kind: 'same' }),
     breaker = circuitBreaker({ clock, telemetry, log }),
@@ -218,7 +192,7 @@ type CircuitBreaker = <T extends CallAnswer>(call: () => Promise<T>) => Promise<
 /**
  * Stops calling a provider when most calls fail, and says so. Charges and look-ups count alike, because both go to the same
  * provider. Declines are answers, not failures, and so is a look-up that finds nothing or is refused as a bad request. So is a
- * refusal because there are too many calls: the pace follows that (src/pacing).
+ * refusal because there are too many calls: the pace follows that.
  *
  * - closed: every call is made. It opens when most calls of the last ten seconds have failed; at once, if nothing was
  *   answered in that time and the provider is unreachable or refuses our key, so that one call in a while is enough.
@@ -226,11 +200,7 @@ type CircuitBreaker = <T extends CallAnswer>(call: () => Promise<T>) => Promise<
  * - half open: one call, a charge or a look-up, is made. An answer closes the circuit, a failure opens it again. Until
  *   then the other calls are refused as well: if they waited, a call could take up to twice its time-out.
  */
-export function circuitBreaker({
-  clock,
-  telemetry,
-  log,
-}: Pick<Instance, 'clock' | 'telemetry' | 'log'>): CircuitBreaker {
+export function circuitBreaker({ clock, telemetry, log }: Reporting): CircuitBreaker {
   let state: State = { kind: 'closed' };
   let recent: { atMs: number; failed: boolean }[] = [];
   let last: CallAnswer | undefined;

@@ -5,14 +5,15 @@ import type { Sender } from '@payonce/jobs/outbox';
 import { inSpan, type SpanEnd } from '@payonce/jobs/tracing';
 import type { Clock } from '@payonce/leases/clock';
 import type { FollowUps } from '../invoice/followUps.ts';
-import { maxAttempts, unknownSince } from '../invoice/invoice.ts';
+import { maxAttempts } from '../invoice/invoice.ts';
 import type { EarlierCalls, Starting, ToStart } from '../invoice/invoiceChange.ts';
+import { unknownSince } from '../invoice/paymentState.ts';
 import type { InvoiceStore, Started } from '../invoice/store/invoiceStore.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { chargeUnderKey } from './chargeUnderKey.ts';
-import type { PacedProvider } from './pacedProvider.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
 import { methodOf, type PaymentBatch, type PaymentCommand } from './paymentBatch.ts';
+import type { PacedProvider } from './paymentProvider.ts';
 import { resolveMethod } from './resolveMethod.ts';
 import {
   type CommandOutcome,
@@ -201,7 +202,8 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
 
 export interface BatchResult {
   settled: Record<Settlement['kind'], number>;
-  dropped: StartedPart['dropped'];
+  /** Number of those dropped, by reason. */
+  dropped: Started['dropped'];
   /** Outcomes of invoices that another claim took meanwhile. */
   lost: number;
   /** Not called in this delivery's time. Their claims go stale, and a run decides. */
@@ -230,16 +232,6 @@ export interface Part {
   earlier: ReadonlyMap<string, EarlierCalls>;
   /** It is one command whose earlier calls may have ended their process. */
   alone: boolean;
-}
-
-interface StartedPart {
-  /** The commands whose invoices this batch holds, now marked as being called. */
-  toPay: PaymentCommand[];
-  /** Commands that another delivery has begun to call. They are to be paid alone. */
-  calledBefore: Map<string, EarlierCalls>;
-  /** Number of those dropped, by reason. */
-  dropped: Started['dropped'];
-  starting: Starting;
 }
 
 /**
@@ -282,8 +274,9 @@ function toStart({ earlier }: Part, { invoiceId, payment: { keyCreatedAt } }: Pa
 /**
  * Marks the invoices of a part as being called, in one transaction that holds only while each is still claimed by this
  * batch and was not called by another delivery. If that is refused (the message came again, a claim went stale), the part is
- * read once and each command decided by itself; the rest is started again. A command that is called again is paid as one
- * that may have been charged.
+ * read once and each command decided by itself; the rest is started again. `toPay` are the commands whose invoices this batch
+ * holds now: one that is called again is paid as one that may have been charged. `calledBefore`, by their ids, are those
+ * that another delivery has begun to call, which are to be paid alone.
  *
  * @throws {NoClearAnswer}
  */
@@ -291,19 +284,14 @@ export async function startPart(
   invoices: Pick<InvoiceStore, 'start'>,
   { batchId, shard }: Pick<PaymentBatch, 'batchId' | 'shard'>,
   part: Part,
-  { claimStaleMs, by }: { claimStaleMs: number; by: string },
-): Promise<StartedPart> {
+  { claimStaleMs: staleAfterMs, by }: { claimStaleMs: number; by: string },
+) {
   const { commands } = part;
-  const start = () =>
-    invoices.start({
-      shard,
-      batchId,
-      invoices: commands.map((command) => toStart(part, command)),
-      staleAfterMs: claimStaleMs,
-      by,
-    });
+  const toMark = commands.map((command) => toStart(part, command));
   const attributes = { 'batch.id': batchId, 'batch.size': commands.length };
-  const { held, calledBefore, dropped, starting } = await inSpan('start batch', { attributes }, start);
+  const { held, calledBefore, dropped, starting } = await inSpan('start batch', { attributes }, () =>
+    invoices.start({ shard, batchId, invoices: toMark, staleAfterMs, by }),
+  );
   const byId = new Map(held.map((one) => [one.invoiceId, one]));
   const toPay = commands.flatMap((command) => {
     const one = byId.get(command.invoiceId);

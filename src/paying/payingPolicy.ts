@@ -31,15 +31,14 @@ export interface PayingPolicy {
   lingerMs: number;
 }
 
-/** The policy of one process: what the settings say, and what they need not. */
-export function payingPolicy({
-  claimStaleMs,
-  timeoutMs,
-}: {
+interface CallTimes {
   claimStaleMs: number;
-  /** Time-out of one provider call, in milliseconds. */
+  /** Time-out of one provider call (ms): at most `longestTimeoutMs`. */
   timeoutMs: number;
-}): PayingPolicy {
+}
+
+/** The policy of one process: what the settings say, and what they need not. */
+export function payingPolicy({ claimStaleMs, timeoutMs }: CallTimes): PayingPolicy {
   return {
     settlement: defaultSettlementPolicy,
     claimStaleMs,
@@ -59,14 +58,7 @@ const callsInARow = 2;
  * begins by then is answered and settled before the claim goes stale or the message's lock ends; the rest is delivered again.
  * Pure.
  */
-export function callWindowMs({
-  claimStaleMs,
-  timeoutMs,
-}: {
-  claimStaleMs: number;
-  /** Bound of one call: at most `longestTimeoutMs`. */
-  timeoutMs: number;
-}): number {
+export function callWindowMs({ claimStaleMs, timeoutMs }: CallTimes): number {
   return timeForCallsMs(claimStaleMs) - callsInARow * timeoutMs;
 }
 

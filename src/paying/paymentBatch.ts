@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { formatVersion, isNewer, NewerVersion } from '@payonce/jobs/documents';
 import { z } from 'zod';
 import { type Invoice, paymentStateSchema } from '../invoice/invoice.ts';
+import { paramsHash } from './idempotencyKey.ts';
 
 /**
  * The order to pay one invoice, as the outbox carries it to the consumer. It holds all that the charge needs, so the
@@ -106,29 +106,4 @@ export function methodOf({ paymentMethod, payment }: Pick<PaymentCommand, 'payme
 export function withMethod(command: PaymentCommand, paymentMethod: string): PaymentCommand {
   const hash = paramsHash({ ...command, paymentMethod });
   return { ...command, payment: { ...command.payment, paramsHash: hash } };
-}
-
-/**
- * The types of payment methods that a charge may use, in Stripe's words. Stripe leaves out those that do not go with the
- * currency (https://docs.stripe.com/changelog/dahlia/2026-07-29/allowed-payment-method-types-parameter).
- */
-export const methodTypes = ['card', 'sepa_debit', 'us_bank_account', 'bacs_debit'] as const;
-
-/** Everything that is sent under an idempotency key. */
-export interface KeyContent {
-  customerId: string;
-  amountMinor: number;
-  currency: string;
-  paymentMethod: string;
-  description?: string;
-}
-
-/**
- * Hash of everything that is sent under an idempotency key: Stripe refuses a key that comes with other parameters
- * (https://docs.stripe.com/api/idempotent_requests).
- */
-export function paramsHash(content: KeyContent): string {
-  const { customerId, amountMinor, currency, paymentMethod, description = null } = content;
-  const sent = [customerId, amountMinor, currency, paymentMethod, description, methodTypes];
-  return createHash('sha256').update(JSON.stringify(sent)).digest('base64url');
 }

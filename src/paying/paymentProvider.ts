@@ -1,3 +1,5 @@
+import type { Admission } from '@payonce/jobs/rate';
+
 /** One charge of one invoice. Under one idempotency key every other field is always the same. */
 export interface ChargeRequest {
   invoiceId: string;
@@ -228,6 +230,28 @@ export interface PaymentCalls {
   refund(request: RefundRequest): Promise<RefundOutcome | NotCalled>;
   defaultMethod(customerId: string): Promise<DefaultMethod | NotCalled>;
 }
+
+/** The window in which calls may wait for their turn. */
+export interface CallWindow {
+  /** On the monotonic clock, in milliseconds. */
+  before: number;
+  /** Asked right before each call. Absent: yes. */
+  mayCall?: () => boolean;
+}
+
+/** A payment provider whose calls wait for their turn, such that all instances together keep to its allowance. */
+export interface PacedProvider {
+  /** The calls that may be made within a window. */
+  within(window: CallWindow): PaymentCalls;
+  /** Lets a batch with this many calls in, shortly before they can be made; undefined if the window is over by then. */
+  admit(calls: number, before: number): Promise<Admission | undefined>;
+}
+
+/** Longest wait of a call of queued or timed work for its turn (ms). */
+export const turnWithinMs = 30_000;
+
+/** Why a call was not made. */
+export const noTurn = 'its turn did not come in time, or payments are paused';
 
 /** An event's hint about its payment. `reversed`: a refund or dispute of it has moved. */
 export const eventHints = ['succeeded', 'failed', 'alive', 'reversed'] as const;

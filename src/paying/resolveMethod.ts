@@ -1,6 +1,7 @@
 import { StoreAway } from '@payonce/jobs/documents';
 import type { Instance } from '@payonce/jobs/instance';
-import { type Invoice, unknownSince } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
+import { unknownSince } from '../invoice/paymentState.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { type PaymentCommand, withMethod } from './paymentBatch.ts';
 import type { PaymentCalls } from './paymentProvider.ts';

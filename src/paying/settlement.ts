@@ -1,13 +1,16 @@
 import { formatVersion } from '@payonce/jobs/documents';
 import { exponentialBackoff } from '@payonce/leases/backoff';
 import { advised } from '../invoice/advice.ts';
-import type { Ending, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
-import { known, maxAttempts, nextKey, type PaymentState, unknownSince } from '../invoice/invoice.ts';
+import type { FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
+import { maxAttempts, type PaymentState } from '../invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy, type Starting, startedAs } from '../invoice/invoiceChange.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
-import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
+import { nextCheckAt } from '../invoice/nextCheck.ts';
+import { known, nextKey, unknownSince } from '../invoice/paymentState.ts';
+import { withReversals } from '../invoice/reversals.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';
 import { newReversals, withProviderReversals } from './mergeReversals.ts';
+import { decideOldKey, type NoPaymentFound } from './oldKey.ts';
 import type { SettlementPolicy } from './payingPolicy.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
 import type { ChargeOutcome, NotCalled, ProviderReversals } from './paymentProvider.ts';
@@ -124,10 +127,8 @@ export function decideSettlement(
         attempts: attempt,
       };
     case 'unused':
-    case 'noneFound': {
-      const { at, ...decided } = decideOldKey(payment, outcome, policy, now);
-      return { kind: 'retry', ...decided, at: iso(at), attempts: attempt - 1 };
-    }
+    case 'noneFound':
+      return { kind: 'retry', ...decideOldKey(payment, outcome, policy, now), attempts: attempt - 1 };
     case 'keyReused': {
       const reason = `idempotency key sent with other parameters: ${outcome.message}`;
       return { kind: 'parked', reason: advised(reason, 'mayBeCharged'), unknown: mayBeCharged };
@@ -147,11 +148,7 @@ export function decideSettlement(
 /** Decides on a definite decline, at once or after days: another try under the next idempotency key, or the end. Pure. */
 export function decideDecline(
   payment: PaymentState,
-  {
-    severity,
-    code,
-    message,
-  }: Pick<Extract<ChargeOutcome, { kind: 'declined' }>, 'severity' | 'code' | 'message'>,
+  { severity, code, message }: Omit<Extract<ChargeOutcome, { kind: 'declined' }>, 'kind'>,
   { softDeclineRetryMs }: Pick<SettlementPolicy, 'softDeclineRetryMs'>,
   now: number,
 ): Extract<Settlement, { kind: 'retry' | 'declined' }> {
@@ -166,60 +163,6 @@ function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Outcome under a key that is too old to be sent: the provider was asked, and finds no payment. */
-type NoPaymentFound =
-  /** No call under the key charged anything. */
-  | { kind: 'unused' }
-  /** A call under the key may have charged. */
-  | { kind: 'noneFound' };
-
-interface OldKeyDecision {
-  why: 'transient' | 'unknown';
-  /** Milliseconds. */
-  at: number;
-  reason: string;
-  payment: PaymentState;
-}
-
-/**
- * Decides at `now` (milliseconds) when the invoice is tried again, and under which key. Pure.
- *
- * If a call may have charged, one look-up that finds nothing proves nothing: the call may have been made a moment before,
- * and the search lags. Finding none again `noneFoundMs` later does: the key was too old to be sent ever since, and the list
- * of the customer's payments does not lag (https://docs.stripe.com/search#data-freshness). The key then starts over.
- */
-function decideOldKey(
-  payment: PaymentState,
-  found: NoPaymentFound,
-  { noneFoundMs }: { noneFoundMs: number },
-  now: number,
-): OldKeyDecision {
-  const { noneFoundAt = new Date(now).toISOString() } = payment;
-  const provenAt = Date.parse(noneFoundAt) + noneFoundMs;
-  if (found.kind === 'unused') return startOver('the key grew too old before it charged anything');
-  if (now >= provenAt)
-    return startOver('the provider has found no payment twice, an hour apart: nothing was charged');
-  return {
-    why: 'unknown',
-    at: provenAt,
-    reason: 'the key is older than 23 h and the provider finds no payment; it is asked again in an hour',
-    payment: { ...payment, noneFoundAt },
-  };
-
-  function startOver(reason: string): OldKeyDecision {
-    return { why: 'transient', at: now, reason, payment: keyStartedOver(payment) };
-  }
-}
-
-/**
- * The state with the age of the key at nothing. It goes on standing for the same charge, by the same method: a provider that
- * still remembers the key, if only a refusal under it, repeats its answer, and refuses the key with other parameters.
- */
-function keyStartedOver(payment: PaymentState): PaymentState {
-  const { keyCreatedAt: _, ...state } = known(payment);
-  return state;
-}
-
 /** A command with what is to become of its invoice. */
 export interface SettledCommand {
   command: PaymentCommand;
@@ -231,120 +174,100 @@ export interface SettledCommand {
   start?: Starting;
 }
 
+interface Settling {
+  batchId: string;
+  shard: string;
+  settlementId: string;
+  /** Milliseconds. */
+  now: number;
+  by: string;
+  followUps: FollowUps;
+}
+
 /** The content of one settling transaction: a patch for each invoice, and the messages of what follows. Pure. */
 export function planSettlement(
   items: readonly SettledCommand[],
-  {
-    batchId,
-    shard,
-    settlementId,
-    now,
-    by,
-    followUps,
-  }: {
-    batchId: string;
-    shard: string;
-    settlementId: string;
-    /** Milliseconds. */
-    now: number;
-    by: string;
-    followUps: FollowUps;
-  },
+  { batchId, shard, settlementId, now, by, followUps }: Settling,
 ): Writes {
   const at = new Date(now).toISOString();
+  const settled = items.map((item) => ({ ...item, ...effectOf(item.settlement, item.command, at) }));
   return {
-    patches: items.map(({ command, settlement, start }) => {
-      const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
-      const { set, clear } = changeOf(settlement, command, at);
-      const change = { set: { ...set, version: formatVersion }, clear, entry };
+    patches: settled.map(({ command, start, set, clear, entry }) => {
+      const told = { at, by, batchId, settlement: settlementId, ...entry };
+      const change = { set: { ...set, version: formatVersion }, clear, entry: told };
       return ifClaimedBy(batchId, command.invoiceId, change, start === undefined ? [] : startedAs(start));
     }),
     messages: followUps(
-      items.flatMap(({ command, settlement }) => endOf(command, settlement, at)),
+      settled.flatMap(({ command, ends }) => {
+        const invoice = { ...command, keyNumber: command.payment.keyNumber };
+        return ends.map((end) => ({ invoice, end }));
+      }),
       { shard, occasion: settlementId, now },
     ),
   };
 }
 
-/** Change of a settlement, apart from the timeline. */
-function changeOf(
-  settlement: Settlement,
-  { payment }: Pick<PaymentCommand, 'payment'>,
-  at: string,
-): {
+/** What a settlement makes of its invoice: the change, what the timeline says of it, and the ends to announce. */
+interface Effect {
   set: { status: InvoiceStatus } & NonNullable<InvoiceChange['set']>;
   clear: ('claim' | 'actionableAt')[];
-} {
+  entry: { what: string } & Record<string, string>;
+  ends: InvoiceEnd[];
+}
+
+function effectOf(settlement: Settlement, { payment }: Pick<PaymentCommand, 'payment'>, at: string): Effect {
+  const clear: Effect['clear'] = ['claim', 'actionableAt'];
   switch (settlement.kind) {
     case 'paid': {
-      const paid = { ...known(payment), id: settlement.paymentId, paidAt: at };
-      const reversals = settlement.reversals && withProviderReversals(undefined, settlement.reversals);
+      const { paymentId, reversals: seen } = settlement;
+      const reversals = seen && withProviderReversals(undefined, seen);
       const gone = reversals && withReversals(reversals, Date.parse(at));
-      return { set: { status: 'paid', payment: paid, ...gone?.set }, clear: ['claim', 'actionableAt'] };
+      const moved = reversals === undefined ? [] : newReversals(undefined, reversals, paymentId);
+      return {
+        set: { status: 'paid', payment: { ...known(payment), id: paymentId, paidAt: at }, ...gone?.set },
+        clear,
+        entry: { what: 'paid', paymentId },
+        ends: [{ kind: 'paid', paymentId, paidAt: at }, ...moved],
+      };
     }
     case 'retry': {
-      const { payment: next, attempts, at: actionableAt } = settlement;
-      return { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: ['claim'] };
+      const { why, reason, payment: next, attempts, at: actionableAt } = settlement;
+      return {
+        set: { status: 'pending', payment: next, attempts, actionableAt },
+        clear: ['claim'],
+        entry: { what: `retry: ${why}`, reason, nextAt: actionableAt },
+        ends: [],
+      };
+    }
+    case 'processing': {
+      const { paymentId, state } = settlement;
+      const inProgress = { id: paymentId, state, since: at, checks: 0 };
+      const checkAt = nextCheckAt(0, Date.parse(at));
+      return {
+        set: { status: 'processing', checkAt, payment: { ...known(payment), inProgress } },
+        clear,
+        entry: { what: 'processing', paymentId, state },
+        ends: [],
+      };
     }
     case 'declined': {
       const { reason } = settlement;
       return {
         set: { status: 'declined', reason, declinedAt: at, payment: known(payment) },
-        clear: ['claim', 'actionableAt'],
-      };
-    }
-    case 'processing': {
-      const { paymentId: id, state } = settlement;
-      const inProgress = { id, state, since: at, checks: 0 };
-      return {
-        set: {
-          status: 'processing',
-          checkAt: nextCheckAt(0, Date.parse(at)),
-          payment: { ...known(payment), inProgress },
-        },
-        clear: ['claim', 'actionableAt'],
+        clear,
+        entry: { what: 'declined', reason },
+        ends: [settlement],
       };
     }
     case 'parked': {
       const { reason, unknown } = settlement;
       const state = unknown ? { payment: unknownSince(payment, at) } : {};
-      return { set: { status: 'parked', reason, ...state }, clear: ['claim', 'actionableAt'] };
+      return {
+        set: { status: 'parked', reason, ...state },
+        clear,
+        entry: { what: 'parked', reason },
+        ends: [settlement],
+      };
     }
-  }
-}
-
-/** Timeline entry of a settlement. */
-function timelineOf(settlement: Settlement): { what: string } & Record<string, string> {
-  switch (settlement.kind) {
-    case 'paid':
-      return { what: 'paid', paymentId: settlement.paymentId };
-    case 'retry':
-      return { what: `retry: ${settlement.why}`, reason: settlement.reason, nextAt: settlement.at };
-    case 'processing':
-      return { what: 'processing', paymentId: settlement.paymentId, state: settlement.state };
-    case 'declined':
-    case 'parked':
-      return { what: settlement.kind, reason: settlement.reason };
-  }
-}
-
-function endOf(command: PaymentCommand, settlement: Settlement, at: string): Ending[] {
-  const invoice = { ...command, keyNumber: command.payment.keyNumber };
-  switch (settlement.kind) {
-    case 'retry':
-    case 'processing':
-      return [];
-    case 'paid': {
-      const { paymentId, reversals: seen } = settlement;
-      const reversals = seen && withProviderReversals(undefined, seen);
-      const ends: InvoiceEnd[] = [
-        { kind: 'paid', paymentId, paidAt: at },
-        ...(reversals === undefined ? [] : newReversals(undefined, reversals, paymentId)),
-      ];
-      return ends.map((end) => ({ invoice, end }));
-    }
-    case 'declined':
-    case 'parked':
-      return [{ invoice, end: settlement }];
   }
 }

@@ -29,12 +29,12 @@ const requestTimeoutMs = 10_000;
 const serviceBusRetries = { maxRetries: 1, retryDelayInMs: 500, timeoutInMs: 5_000 };
 
 /** The identity of the app. */
-function credentialOf(clientId: string | undefined): TokenCredential {
+export function credentialOf(clientId: string | undefined): TokenCredential {
   return new DefaultAzureCredential(clientId === undefined ? {} : { managedIdentityClientId: clientId });
 }
 
 /** A client of Service Bus. Its maker closes it. */
-export function serviceBusClient(
+function serviceBusClient(
   { serviceBus, clientId }: Pick<Connections, 'serviceBus' | 'clientId'>,
   options: ServiceBusClientOptions = { retryOptions: serviceBusRetries },
 ): ServiceBusClient {
@@ -43,20 +43,9 @@ export function serviceBusClient(
     : new ServiceBusClient(serviceBus.namespace, credentialOf(clientId), options);
 }
 
-/** A client of Queue Storage. */
-export function queueServiceClient({
-  storage,
-  clientId,
-}: Pick<Connections, 'storage' | 'clientId'>): QueueServiceClient {
-  return storage.kind === 'connectionString'
-    ? QueueServiceClient.fromConnectionString(storage.value)
-    : new QueueServiceClient(storage.queueEndpoint, credentialOf(clientId));
-}
-
 /** Makes the clients: by connection string, or by the identity of the app. */
 export function azureClients(connections: Connections): AzureClients {
   const { cosmos, storage, clientId } = connections;
-  const credential = () => credentialOf(clientId);
   const connectionPolicy = {
     requestTimeout: requestTimeoutMs,
     retryOptions: { maxRetryAttemptCount: 5, fixedRetryIntervalInMilliseconds: 0, maxWaitTimeInSeconds: 10 },
@@ -64,7 +53,7 @@ export function azureClients(connections: Connections): AzureClients {
   const cosmosClient = new CosmosClient(
     cosmos.kind === 'connectionString'
       ? { connectionString: cosmos.value, connectionPolicy }
-      : { endpoint: cosmos.endpoint, aadCredentials: credential(), connectionPolicy },
+      : { endpoint: cosmos.endpoint, aadCredentials: credentialOf(clientId), connectionPolicy },
   );
   const serviceBus = serviceBusClient(connections);
   const database = cosmosClient.database(databaseName);
@@ -81,8 +70,11 @@ export function azureClients(connections: Connections): AzureClients {
     blobs:
       storage.kind === 'connectionString'
         ? BlobServiceClient.fromConnectionString(storage.value)
-        : new BlobServiceClient(storage.blobEndpoint, credential()),
-    queues: queueServiceClient(connections),
+        : new BlobServiceClient(storage.blobEndpoint, credentialOf(clientId)),
+    queues:
+      storage.kind === 'connectionString'
+        ? QueueServiceClient.fromConnectionString(storage.value)
+        : new QueueServiceClient(storage.queueEndpoint, credentialOf(clientId)),
     serviceBus,
     connectServiceBus: (options) => serviceBusClient(connections, options),
     sender(queue) {

@@ -7,9 +7,9 @@ export const blobContainers = {
   changes: 'changes',
 } as const;
 export const queues = { workItems: 'work-items', workItemsPoison: 'work-items-poison' } as const;
-/** The schedules in the container `pace` (pacing/schedule.ts). */
+/** The schedules in the container `pace`. */
 export const paceLimits = { charges: 'charges', lookups: 'lookups' } as const;
-/** `locks` never has a message: each lock is a session (locking/stores/serviceBusLockStore.ts). */
+/** `locks` never has a message: each lock is a session. */
 export const serviceBusQueues = { paymentCommands: 'payment-commands', locks: 'locks' } as const;
 /** Jobs that have runs. */
 export const jobNames = { payments: 'process-invoices', bulk: 'bulk' } as const;

@@ -4,6 +4,7 @@ import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import { openTelemetryTracer } from '@payonce/jobs/open-telemetry';
 import { registerTracer } from '@payonce/jobs/tracing';
+import { credentialOf } from './azureClients.ts';
 import { installed } from './clientMissing.ts';
 import type { TelemetryConnection, TraceSettings } from './connections.ts';
 import { isSampled, withRate } from './spanSampling.ts';
@@ -59,10 +60,9 @@ async function azureExporters(
   const { connectionString, identity } = connection;
   const { AzureMonitorMetricExporter } = await import('@azure/monitor-opentelemetry-exporter');
   const { AzureMonitorTraceExporter } = await import('@azure/monitor-opentelemetry-exporter');
-  const credential = identity === undefined ? undefined : await credentialOf(identity.clientId);
   const options = {
     connectionString,
-    ...(credential === undefined ? {} : { credential }),
+    ...(identity === undefined ? {} : { credential: credentialOf(identity.clientId) }),
     // An instance's disk goes away with it, so what cannot be sent is not worth a file.
     disableOfflineStorage: true,
     ...transport,
@@ -82,10 +82,8 @@ async function otlpExporter(endpoint: string): Promise<SpanExporter> {
 
 /** Registers a provider that hands the process's metrics to `exporter` once a minute and on stop. */
 export async function exportMetrics(exporter: PushMetricExporter, instance: string): Promise<StopTelemetry> {
-  const [{ MeterProvider, PeriodicExportingMetricReader }, { resourceFromAttributes }] = await Promise.all([
-    import('@opentelemetry/sdk-metrics'),
-    import('@opentelemetry/resources'),
-  ]);
+  const { MeterProvider, PeriodicExportingMetricReader } = await import('@opentelemetry/sdk-metrics');
+  const { resourceFromAttributes } = await import('@opentelemetry/resources');
   const provider = new MeterProvider({
     resource: resourceFromAttributes({ 'service.name': 'payonce', 'service.instance.id': instance }),
     readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: exportIntervalMs })],
@@ -113,15 +111,10 @@ export async function exportTraces(
   exporters: readonly SpanExporter[],
   { sample, instance }: { sample: number; instance: string },
 ): Promise<StopTelemetry> {
-  const [
-    { AlwaysOnSampler, BasicTracerProvider, BatchSpanProcessor },
-    { AsyncLocalStorageContextManager },
-    resources,
-  ] = await Promise.all([
-    import('@opentelemetry/sdk-trace-base'),
-    import('@opentelemetry/context-async-hooks'),
-    import('@opentelemetry/resources'),
-  ]);
+  const { AlwaysOnSampler, BasicTracerProvider, BatchSpanProcessor } =
+    await import('@opentelemetry/sdk-trace-base');
+  const { AsyncLocalStorageContextManager } = await import('@opentelemetry/context-async-hooks');
+  const { resourceFromAttributes } = await import('@opentelemetry/resources');
   const batched = (exporter: SpanExporter) =>
     new BatchSpanProcessor(exporter, {
       maxQueueSize: mostWaiting,
@@ -130,10 +123,7 @@ export async function exportTraces(
       exportTimeoutMillis: exportTimeoutMs,
     });
   const provider = new BasicTracerProvider({
-    resource: resources.resourceFromAttributes({
-      'service.name': 'payonce',
-      'service.instance.id': instance,
-    }),
+    resource: resourceFromAttributes({ 'service.name': 'payonce', 'service.instance.id': instance }),
     // Not that of the host: it marks nearly everything as not sampled.
     sampler: new AlwaysOnSampler(),
     spanProcessors: exporters.map((exporter) => withRate(batched(exporter), sample)),
@@ -148,9 +138,4 @@ export async function exportTraces(
     await provider.shutdown();
     unregister();
   };
-}
-
-async function credentialOf(clientId: string | undefined) {
-  const { DefaultAzureCredential } = await import('@azure/identity');
-  return new DefaultAzureCredential(clientId === undefined ? {} : { managedIdentityClientId: clientId });
 }

@@ -10,6 +10,7 @@ import { expected, missing, type ReportFinding, reportTo } from './findings.ts';
  */
 
 const https = 'an https address';
+const prefixes = ['AzureWebJobsStorage', 'Cosmos', 'ServiceBus'];
 
 /** `AzureWebJobsStorage`, or `AzureWebJobsStorage__accountName`, or its `__blobServiceUri` and `__queueServiceUri`. */
 export const storageConnection = connection<StorageConnection>({
@@ -86,16 +87,13 @@ export const serviceBusConnection = connection<ServiceBusConnection>({
  */
 export const clientId = z.custom<Env>().transform((env, context) => {
   const report = reportTo(context);
-  for (const prefix of ['AzureWebJobsStorage', 'Cosmos', 'ServiceBus']) {
+  for (const prefix of prefixes) {
     const credential = env[`${prefix}__credential`];
     if (credential !== undefined && credential !== 'managedidentity') {
       report(`${prefix}__credential`, expected('managedidentity, or no such setting', credential));
     }
   }
-  const names = [
-    'AZURE_CLIENT_ID',
-    ...['AzureWebJobsStorage', 'Cosmos', 'ServiceBus'].map((p) => `${p}__clientId`),
-  ];
+  const names = ['AZURE_CLIENT_ID', ...prefixes.map((prefix) => `${prefix}__clientId`)];
   const given = names.flatMap((name) => (env[name] === undefined ? [] : [{ name, value: env[name] }]));
   for (const { name, value } of given) {
     if (!z.guid().safeParse(value).success)

@@ -119,6 +119,6 @@ function isSigningKey(secret: string): boolean {
  * If the platform cannot read a secret, it leaves the reference to it in the setting
  * (https://learn.microsoft.com/azure/app-service/app-service-key-vault-references).
  */
-function isResolved(text: string): boolean {
+export function isResolved(text: string): boolean {
   return !text.startsWith('@Microsoft.KeyVault(');
 }

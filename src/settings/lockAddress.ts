@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { unresolved } from './fields.ts';
+import { isResolved, unresolved } from './fields.ts';
 
 /** Stores of locks in the app's own Azure resources. They need no address. */
 const azureKinds = ['blob', 'cosmos', 'service-bus'] as const;
@@ -41,12 +41,9 @@ const forms =
 /** Findings never repeat the address, which may hold a password. */
 export const lockAddress = z
   .string()
+  .refine(isResolved, { error: unresolved, abort: true })
   .default('blob')
   .transform((text, context): LockAddress => {
-    if (text.startsWith('@Microsoft.KeyVault(')) {
-      context.addIssue(unresolved);
-      return z.NEVER;
-    }
     const parts = text.trim().split(/\s+/);
     const [first = ''] = parts;
     const azure = azureKinds.find((kind) => kind === first);
@@ -64,13 +61,9 @@ export const lockAddress = z
 
 function serverLocks(address: string): ServerLocks | undefined {
   const [, scheme = '', rest = ''] = /^([a-z-]+):\/\/(.+)$/.exec(address) ?? [];
-  const kind = kindOf(scheme);
+  const [, kind] = Object.entries(serverKinds).find(([known]) => known === scheme) ?? [];
   if (kind === undefined) return undefined;
   const hosts = clustered.includes(scheme) ? rest.split(',') : [rest];
   const isHost = (host: string) => /^[^,]+$/.test(URL.parse(`http://${host}`)?.hostname ?? '');
   return hosts.every(isHost) ? Object.freeze({ kind, url: address }) : undefined;
-}
-
-function kindOf(scheme: string): ServerLocks['kind'] | undefined {
-  return Object.entries(serverKinds).find(([known]) => known === scheme)?.[1];
 }

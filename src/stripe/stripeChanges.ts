@@ -1,6 +1,7 @@
 import Stripe from 'stripe';
 import type {
   CancelOutcome,
+  ChargeOutcome,
   DefaultMethod,
   PaymentProvider,
   RateLimited,
@@ -8,7 +9,8 @@ import type {
 } from '../paying/paymentProvider.ts';
 import { stripeAmount } from './stripeAmount.ts';
 import { withTimeOut } from './stripeClient.ts';
-import { classifyError, isMissing, rateLimited, silentAfter } from './stripeErrors.ts';
+import { classifyError, declined, isMissing, rateLimited, silentAfter } from './stripeErrors.ts';
+import { classifyIntent } from './stripeIntent.ts';
 import { refundStatus } from './stripePayment.ts';
 
 /** Calls besides the charge: the method that it needs first, and the cancellation or refund that may follow. */
@@ -101,4 +103,35 @@ function refusedRefund(error: unknown): RefundOutcome | RateLimited {
     case 'blocked':
       return silentAfter(error);
   }
+}
+
+/** There is no customer to act: canceled, the intent can never charge after all. */
+export async function abandon(stripe: Stripe, id: string, processing: ChargeOutcome): Promise<ChargeOutcome> {
+  if ((await canceled(stripe, id)).status !== 'canceled') return processing;
+  return declined('authentication_required', 'the customer has to confirm the payment');
+}
+
+/**
+ * A declined intent can be confirmed later by whoever has its client secret (https://docs.stripe.com/declines), while the next
+ * try has an intent of its own. So it is canceled first. Unknown as long as that is: the same key asks again.
+ */
+export async function canceledFirst(
+  stripe: Stripe,
+  id: string,
+  decline: ChargeOutcome,
+): Promise<ChargeOutcome> {
+  try {
+    const intent = await canceled(stripe, id);
+    if (intent.status === 'canceled') return decline;
+    const outcome = classifyIntent(intent);
+    const message = `payment ${id} was declined and is not canceled: it is ${intent.status}`;
+    return outcome.kind === 'declined' ? { kind: 'unknown', message } : outcome;
+  } catch (error) {
+    return silentAfter(error);
+  }
+}
+
+/** The intent after an attempt to cancel it; one that is canceled already, or has succeeded, refuses that. */
+function canceled(stripe: Stripe, id: string): Promise<Stripe.PaymentIntent> {
+  return stripe.paymentIntents.cancel(id).catch(() => stripe.paymentIntents.retrieve(id));
 }

@@ -1,8 +1,10 @@
 import type Stripe from 'stripe';
 import { atRisk, goneBack } from '../invoice/reversals.ts';
 import { foundAmong, movesMoney } from '../paying/foundPayment.ts';
-import { noReversals } from '../paying/mergeReversals.ts';
+import { isReversedInFull, noReversals } from '../paying/mergeReversals.ts';
 import type {
+  ChargeOutcome,
+  ChargeRequest,
   FoundPayment,
   PaymentProvider,
   ProviderPayment,
@@ -162,7 +164,7 @@ async function readReversals(stripe: Stripe, { id, currency }: Stripe.PaymentInt
  *
  * @throws what the package throws
  */
-export async function readReversed(
+async function readReversed(
   stripe: Stripe,
   intent: Stripe.PaymentIntent,
 ): Promise<{ message: string; reversals: ProviderReversals } | undefined> {
@@ -178,6 +180,20 @@ export async function readReversed(
   if (parts.length === 0) return undefined;
   const message = `the provider has payment ${intent.id} for it, but ${parts.join(', ')} (in minor units)`;
   return { message, reversals };
+}
+
+/** A payment that has succeeded, with what has gone back since. */
+export async function asItIsNow(
+  stripe: Stripe,
+  paymentId: string,
+  { amountMinor }: Pick<ChargeRequest, 'amountMinor'>,
+): Promise<ChargeOutcome> {
+  const intent = await stripe.paymentIntents.retrieve(paymentId, { expand: ['latest_charge'] });
+  const gone = await readReversed(stripe, intent);
+  if (gone === undefined) return { kind: 'succeeded', paymentId };
+  return isReversedInFull(gone.reversals, amountMinor)
+    ? { kind: 'reversed', message: gone.message }
+    : { kind: 'succeeded', paymentId, reversals: gone.reversals };
 }
 
 /**

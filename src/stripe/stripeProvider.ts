@@ -1,5 +1,4 @@
 import Stripe from 'stripe';
-import { isReversedInFull } from '../paying/mergeReversals.ts';
 import type {
   AccountAnswer,
   ChargeOutcome,
@@ -9,11 +8,11 @@ import type {
   RateLimited,
 } from '../paying/paymentProvider.ts';
 import { stripeAmount } from './stripeAmount.ts';
-import { stripeChanges } from './stripeChanges.ts';
+import { abandon, canceledFirst, stripeChanges } from './stripeChanges.ts';
 import { isLiveKey, type StripeOptions, stripeClient, withTimeOut } from './stripeClient.ts';
-import { classifyError, declined, rateLimited, silentAfter } from './stripeErrors.ts';
+import { classifyError, rateLimited, silentAfter } from './stripeErrors.ts';
 import { classifyIntent, progressOf } from './stripeIntent.ts';
-import { readReversed, stripeLookups } from './stripeLookups.ts';
+import { asItIsNow, stripeLookups } from './stripeLookups.ts';
 
 /**
  * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the request's idempotency
@@ -37,14 +36,29 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
         },
         (error) => {
           const outcome = classifyError(error);
-          const id = intentOf(error);
-          return outcome.kind === 'declined' && id !== undefined ? canceledFirst(id, outcome) : outcome;
+          const id = error instanceof Stripe.errors.StripeCardError ? error.payment_intent?.id : undefined;
+          return outcome.kind === 'declined' && id !== undefined
+            ? canceledFirst(stripe, id, outcome)
+            : outcome;
         },
       );
     },
     ...stripeLookups(stripe, { timeoutMs }),
     ...stripeChanges(stripe, { timeoutMs }),
-    account: () => stripeAccount(stripe, options),
+
+    // https://docs.stripe.com/api/accounts. A restricted key may not read its account unless it was given the permission, which
+    // Stripe names in its answer; the mode is known all the same.
+    async account() {
+      const mode = isLiveKey(options.secretKey) ? 'live' : 'test';
+      return withTimeOut<AccountAnswer | RateLimited>(
+        timeoutMs,
+        async () => ({ kind: 'account', id: (await stripe.accounts.retrieveCurrent()).id, mode }),
+        (error) =>
+          error instanceof Stripe.errors.StripePermissionError
+            ? { kind: 'account', mode, message: whyUnreadable(error.message) }
+            : (rateLimited(error) ?? silentAfter(error)),
+      );
+    },
   };
 
   async function outcomeOf(
@@ -53,53 +67,12 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
   ): Promise<ChargeOutcome> {
     const outcome = classifyIntent(intent);
     const progress = progressOf(intent);
-    if (outcome.kind === 'declined') return canceledFirst(intent.id, outcome);
-    if (progress.kind === 'alive' && progress.waitsForCustomer) return abandon(intent.id, outcome);
+    if (outcome.kind === 'declined') return canceledFirst(stripe, intent.id, outcome);
+    if (progress.kind === 'alive' && progress.waitsForCustomer) return abandon(stripe, intent.id, outcome);
     // A key repeats its first answer, which may be out of date: the money may have gone back since.
     const replayed = intent.lastResponse.headers['idempotent-replayed'] === 'true';
-    return replayed && outcome.kind === 'succeeded' ? asItIsNow(intent.id, request) : outcome;
+    return replayed && outcome.kind === 'succeeded' ? asItIsNow(stripe, intent.id, request) : outcome;
   }
-
-  /** There is no customer to act: canceled, the intent can never charge after all. */
-  async function abandon(id: string, processing: ChargeOutcome): Promise<ChargeOutcome> {
-    if ((await canceled(id)).status !== 'canceled') return processing;
-    return declined('authentication_required', 'the customer has to confirm the payment');
-  }
-
-  /**
-   * A declined intent can be confirmed later by whoever has its client secret (https://docs.stripe.com/declines), while the next
-   * try has an intent of its own. So it is canceled first. Unknown as long as that is: the same key asks again.
-   */
-  async function canceledFirst(id: string, decline: ChargeOutcome): Promise<ChargeOutcome> {
-    try {
-      const intent = await canceled(id);
-      if (intent.status === 'canceled') return decline;
-      const outcome = classifyIntent(intent);
-      const message = `payment ${id} was declined and is not canceled: it is ${intent.status}`;
-      return outcome.kind === 'declined' ? { kind: 'unknown', message } : outcome;
-    } catch (error) {
-      return silentAfter(error);
-    }
-  }
-
-  /** The intent after an attempt to cancel it; one that is canceled already, or has succeeded, refuses that. */
-  function canceled(id: string): Promise<Stripe.PaymentIntent> {
-    return stripe.paymentIntents.cancel(id).catch(() => stripe.paymentIntents.retrieve(id));
-  }
-
-  async function asItIsNow(paymentId: string, { amountMinor }: ChargeRequest): Promise<ChargeOutcome> {
-    const intent = await stripe.paymentIntents.retrieve(paymentId, { expand: ['latest_charge'] });
-    const gone = await readReversed(stripe, intent);
-    if (gone === undefined) return { kind: 'succeeded', paymentId };
-    return isReversedInFull(gone.reversals, amountMinor)
-      ? { kind: 'reversed', message: gone.message }
-      : { kind: 'succeeded', paymentId, reversals: gone.reversals };
-  }
-}
-
-/** The intent that a card error is about. */
-function intentOf(error: unknown): string | undefined {
-  return error instanceof Stripe.errors.StripeCardError ? error.payment_intent?.id : undefined;
 }
 
 /**
@@ -120,25 +93,6 @@ function parameters(request: ChargeRequest, amount: number): Stripe.PaymentInten
     ...(description === undefined ? {} : { description }),
     metadata: { invoiceId, idempotencyKey, ...(deployment === undefined ? {} : { deployment }) },
   };
-}
-
-/**
- * The account and the mode that a key belongs to (https://docs.stripe.com/api/accounts). A restricted key may not read its
- * account unless it was given the permission, which Stripe names in its answer; the mode is known all the same.
- */
-function stripeAccount(
-  stripe: Stripe,
-  { secretKey, timeoutMs }: Pick<StripeOptions, 'secretKey' | 'timeoutMs'>,
-): Promise<AccountAnswer | RateLimited> {
-  const mode = isLiveKey(secretKey) ? 'live' : 'test';
-  return withTimeOut<AccountAnswer | RateLimited>(
-    timeoutMs,
-    async () => ({ kind: 'account', id: (await stripe.accounts.retrieveCurrent()).id, mode }),
-    (error) =>
-      error instanceof Stripe.errors.StripePermissionError
-        ? { kind: 'account', mode, message: whyUnreadable(error.message) }
-        : (rateLimited(error) ?? silentAfter(error)),
-  );
 }
 
 /** Stripe's answer names the permission, but the key as well, if only in part. */

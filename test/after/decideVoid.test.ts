@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideVoid, voided } from '../../src/after/voidInvoice.ts';
-import { type Invoice, nextKey } from '../../src/invoice/invoice.ts';
+import type { Invoice } from '../../src/invoice/invoice.ts';
 import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
+import { nextKey } from '../../src/invoice/paymentState.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { anyPayment } from '../support/anyPayment.ts';

@@ -7,9 +7,8 @@ import type { FollowUps } from '../../src/invoice/followUps.ts';
 import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
-import type { PacedProvider } from '../../src/paying/pacedProvider.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
-import type { FoundPayment } from '../../src/paying/paymentProvider.ts';
+import type { PacedProvider, FoundPayment } from '../../src/paying/paymentProvider.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { withBatch } from '../support/layerSwitches.ts';
 import {

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RetryWish, retryInvoice } from '../../src/after/retryInvoice.ts';
 import type { Invoice, PaymentState } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { methodTypes, paramsHash, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import { methodTypes, paramsHash } from '../../src/paying/idempotencyKey.ts';
+import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { correctionParts } from '../support/correctionParts.ts';
 import { withBatch } from '../support/layerSwitches.ts';
 import {

@@ -157,5 +157,5 @@ test('the key of a lock and the name of a queue are each spelled in one place', 
   expect(spelled(/['"`]work-items\//)).toEqual(['packages/leases/src/lockKeys.ts']);
   expect(spelled(/['"`]payment-commands['"`]/)).toEqual(['src/platform/azureNames.ts']);
   expect(spelled(/['"`]work-items['"`]/)).toEqual(['src/platform/azureNames.ts']);
-  expect(spelled(/`invoice-\$\{/)).toEqual(['src/paying/chargeUnderKey.ts']);
+  expect(spelled(/`invoice-\$\{/)).toEqual(['src/paying/idempotencyKey.ts']);
 });

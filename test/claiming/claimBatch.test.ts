@@ -4,8 +4,9 @@ import { cosmosDocuments } from '../../packages/jobs/src/documents/cosmosDocumen
 import { type Clock, systemClock } from '../../packages/leases/src/clock.ts';
 import { type ClaimingRun, claimBatch, noClaims } from '../../src/claiming/claimBatch.ts';
 import { newStanding } from '../../src/invoice/counters/counters.ts';
-import { type Invoice, invoiceSchema, maxAttempts, newInvoice } from '../../src/invoice/invoice.ts';
+import { type Invoice, invoiceSchema, maxAttempts } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import { newInvoice } from '../../src/invoice/store/invoiceWrites.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { aRun, followUpsForTests, hastyClock } from '../support/payingWorld.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';

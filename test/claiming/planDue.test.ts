@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { Idle } from '../../packages/jobs/src/runs/job.ts';
-import { type ClaimRoom, planDue, unlimitedRoom } from '../../src/claiming/processInvoices.ts';
+import { unlimitedRoom } from '../../src/claiming/dryRun.ts';
+import { type ClaimRoom, planDue } from '../../src/claiming/processInvoices.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { virtualClock } from '../support/virtualClock.ts';

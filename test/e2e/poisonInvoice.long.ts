@@ -11,7 +11,7 @@ import { addUp, readFigures } from '../../local/start/figures.ts';
 import { systemClock as clock } from '../../packages/leases/src/clock.ts';
 import { maxAttempts } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { idempotencyKey } from '../../src/paying/chargeUnderKey.ts';
+import { idempotencyKey } from '../../src/paying/idempotencyKey.ts';
 import { startFaultProxy } from '../support/faultProxy.ts';
 import { type HostProcess, startHostProcess } from '../support/functionsHostProcess.ts';
 import { importRows } from '../support/importing.ts';

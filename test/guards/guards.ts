@@ -437,7 +437,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a repeated answer is out of date once money has gone back',
-    of: 'stripeProvider.asItIsNow',
+    of: 'asItIsNow',
     body: "return { kind: 'succeeded', paymentId };",
     tests: 'test/stripe/stripeProvider.test.ts',
     caughtBy: 'a repeat after the money has gone back says so, and not that it is paid',

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { paramsHash } from '../../src/paying/paymentBatch.ts';
+import { paramsHash } from '../../src/paying/idempotencyKey.ts';
 
 const content = fc.record(
   {

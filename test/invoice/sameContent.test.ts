@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type InvoiceContent, type NewInvoice, newInvoice } from '../../src/invoice/invoice.ts';
+import type { InvoiceContent, NewInvoice } from '../../src/invoice/invoice.ts';
+import { newInvoice } from '../../src/invoice/store/invoiceWrites.ts';
 import { sameContent } from '../../src/invoice/tombstone.ts';
 
 const content: InvoiceContent = {

@@ -4,7 +4,7 @@ import { cosmosOutboxStore } from '../../packages/jobs/src/outbox/cosmosOutboxSt
 import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
 import { cosmosPoisonStore } from '../../packages/jobs/src/workItems/cosmosPoisonStore.ts';
 import { poisonItems } from '../../packages/jobs/src/workItems/poison.ts';
-import { newInvoice } from '../../src/invoice/invoice.ts';
+import { newInvoice } from '../../src/invoice/store/invoiceWrites.ts';
 import { reportGauges } from '../../src/ops/sweepAndReport.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { type Metric, metric } from '../../src/platform/appMetrics.ts';

@@ -1,11 +1,7 @@
 import { expect, test } from 'vitest';
 import { newSchedule } from '../../packages/jobs/src/rate/schedule.ts';
-import {
-  createClaimRoom,
-  mostOpen,
-  type RoomPolicy,
-  unlimitedRoom,
-} from '../../src/claiming/processInvoices.ts';
+import { unlimitedRoom } from '../../src/claiming/dryRun.ts';
+import { createClaimRoom, mostOpen, type RoomPolicy } from '../../src/claiming/processInvoices.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 

@@ -3,8 +3,8 @@ import { NoClearAnswer, StoreAway } from '../../packages/jobs/src/documents/docu
 import { formatVersion } from '../../packages/jobs/src/documents/storedDocuments.ts';
 import { renewMessageLock } from '../../packages/jobs/src/serviceBusHeldMessages.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { createExecutePayments, type HeldMessages } from '../../src/paying/executePayments.ts';
-import type { LockRenewal } from '../../src/paying/messageLock.ts';
+import { createExecutePayments } from '../../src/paying/executePayments.ts';
+import type { HeldMessages, LockRenewal } from '../../src/paying/messageLock.ts';
 import { BatchUnfinished } from '../../src/paying/payBatch.ts';
 import { BatchRefused } from '../../src/paying/paymentBatch.ts';
 import { metric } from '../../src/platform/appMetrics.ts';

@@ -1,11 +1,7 @@
 import { expect, test } from 'vitest';
-import {
-  type PacedProvider,
-  type PaymentAllowance,
-  pacedProvider,
-  paymentPace,
-} from '../../src/paying/pacedProvider.ts';
+import { type PaymentAllowance, pacedProvider, paymentPace } from '../../src/paying/pacedProvider.ts';
 import type {
+  PacedProvider,
   ChargeOutcome,
   ChargeRequest,
   BlockedCall,

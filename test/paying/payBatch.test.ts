@@ -3,13 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StoreAway } from '../../packages/jobs/src/documents/documentStore.ts';
 import { systemClock } from '../../packages/leases/src/clock.ts';
 import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
+import { paramsHash } from '../../src/paying/idempotencyKey.ts';
 import { BatchUnfinished, createPayBatch, startPart } from '../../src/paying/payBatch.ts';
-import {
-  datedByMessage,
-  type PaymentBatch,
-  paramsHash,
-  paymentBatchSchema,
-} from '../../src/paying/paymentBatch.ts';
+import { datedByMessage, type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome } from '../../src/paying/paymentProvider.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { emptyProvider } from '../support/emptyProvider.ts';

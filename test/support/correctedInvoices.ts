@@ -1,7 +1,7 @@
 import { retryInvoice } from '../../src/after/retryInvoice.ts';
 import { voidInvoice } from '../../src/after/voidInvoice.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { idempotencyKey } from '../../src/paying/chargeUnderKey.ts';
+import { idempotencyKey } from '../../src/paying/idempotencyKey.ts';
 import type { longPayments } from './longPayments.ts';
 
 type LongPayments = Awaited<ReturnType<typeof longPayments>>;

@@ -1,7 +1,6 @@
 import pLimit from 'p-limit';
 import { type Clock, systemClock } from '../../packages/leases/src/clock.ts';
-import type { PacedProvider } from '../../src/paying/pacedProvider.ts';
-import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
+import type { PacedProvider, PaymentProvider } from '../../src/paying/paymentProvider.ts';
 
 /** Names the payments of tests. */
 const deployment = 'tests';

@@ -32,10 +32,6 @@ export function dayId(day: string): string {
   return `${standingId}:${day}`;
 }
 
-export function isCounterId(id: string): boolean {
-  return id === standingId || id.startsWith(`${standingId}:`);
-}
-
 const countsSchema = z.record(z.string(), z.number());
 const counted = { counts: countsSchema, archived: countsSchema };
 
@@ -56,7 +52,6 @@ export const dayCountersSchema = tolerantObject({
   ...counted,
   _etag: z.string(),
 });
-export type DayCounters = z.infer<typeof dayCountersSchema>;
 
 /** Distance between two horizons (ms). Due dates on the full five minutes are never counted one by one. */
 const stepMs = 300_000;
@@ -66,23 +61,12 @@ export function horizonAt(now: number): string {
   return new Date((Math.floor(now / stepMs) + 1) * stepMs).toISOString();
 }
 
-/** Counters, as they are first stored. */
-interface NewCounters {
-  readonly id: string;
-  readonly shard: string;
-  readonly [field: string]: unknown;
-}
-
-/** `now`: milliseconds. */
-export function newStanding(shard: string, now: number): NewCounters {
+/** The counters of a shard as they are first stored, at `now` (milliseconds). */
+export function newStanding(shard: string, now: number) {
   return { id: standingId, shard, type: 'figures', counts: {}, archived: {}, horizon: horizonAt(now) };
 }
 
-export function newDay(
-  shard: string,
-  day: string,
-  counts: Readonly<Record<string, number>> = {},
-): NewCounters {
+export function newDay(shard: string, day: string, counts: Readonly<Record<string, number>> = {}) {
   return { id: dayId(day), shard, type: 'figures', day, counts, archived: {} };
 }
 
@@ -91,14 +75,6 @@ export type Countable = Pick<Invoice, 'id' | 'currency' | 'amountMinor' | 'statu
   Partial<Pick<Invoice, 'actionableAt' | 'payment' | 'declinedAt' | 'reversals' | 'archivedAt'>>;
 
 export type Counters = Map<string, number>;
-
-/** Counters to which one invoice adds. */
-export interface InvoiceCounts {
-  /** To those of the shard, except for `due`. */
-  standing: Counters;
-  /** To those of each day (`YYYY-MM-DD`, UTC). */
-  days: Map<string, Counters>;
-}
 
 /**
  * The names of the counts. Those of a status are the status. They are names of properties, so they have no dot and no slash.
@@ -119,8 +95,11 @@ export const countName = {
   movedMinor: (kind: ReportEntry['kind'], currency: string) => `${kind}Minor_${currency}`,
 } as const;
 
-/** Counts that an invoice adds to the counters as it is. Pure. */
-export function invoiceCountsOf(invoice: Countable): InvoiceCounts {
+/**
+ * Counts that an invoice adds to the counters as it is: to those of the shard, except for `due`, and to those of each day
+ * (`YYYY-MM-DD`, UTC). Pure.
+ */
+export function invoiceCountsOf(invoice: Countable): { standing: Counters; days: Map<string, Counters> } {
   const { status, payment, reversals, currency } = invoice;
   const standing: Counters = new Map();
   const days = new Map<string, Counters>();
@@ -156,20 +135,9 @@ export function isDueBefore({ status, actionableAt }: Countable, horizon: string
   return status === 'pending' && actionableAt !== undefined && actionableAt < horizon;
 }
 
-/** An invoice as a patch leaves it. Of the patch, only fields of the invoice itself count. Pure. */
-export function patched<T extends Countable>(invoice: T, { set = {}, remove = [] }: Patch): T {
-  const kept = Object.fromEntries(Object.entries(invoice).filter(([field]) => !remove.includes(field)));
-  return { ...kept, ...set } as T;
-}
-
 /** Adds a number to a count. */
 export function add(counts: Counters, name: string, by: number): void {
   counts.set(name, (counts.get(name) ?? 0) + by);
-}
-
-/** Adds counts to others. */
-export function addAll(to: Counters, counts: Iterable<readonly [string, number]>): void {
-  for (const [name, n] of counts) add(to, name, n);
 }
 
 /**
@@ -188,40 +156,27 @@ export interface ReportEntry {
 }
 
 /** All report entries of an invoice as it is. Pure. */
-export function reportEntriesOf({
-  status,
-  amountMinor,
-  currency,
-  payment,
-  declinedAt,
-  reversals,
-}: Pick<Invoice, 'status' | 'amountMinor' | 'currency'> &
-  Partial<Pick<Invoice, 'payment' | 'declinedAt' | 'reversals'>>): ReportEntry[] {
-  const part = (
-    kind: ReportKind,
-    at: string,
-    of: { amountMinor: number; currency?: string },
-  ): ReportEntry => ({
+export function reportEntriesOf(invoice: Omit<Countable, 'id'>): ReportEntry[] {
+  const { status, amountMinor, currency, payment, declinedAt, reversals } = invoice;
+  const own: ReportEntry[] = [];
+  if (payment?.paidAt !== undefined) own.push({ kind: 'paid', at: payment.paidAt, amountMinor, currency });
+  if (status === 'declined' && declinedAt !== undefined)
+    own.push({ kind: 'declined', at: declinedAt, amountMinor, currency });
+  if (reversals === undefined) return own;
+  const part = (kind: ReportKind, of: { at: string; amountMinor: number; currency?: string }) => ({
     kind,
-    at,
+    at: of.at,
     amountMinor: of.amountMinor,
     currency: of.currency ?? currency,
   });
-  const ownMoves = [
-    ...(payment?.paidAt === undefined ? [] : [part('paid', payment.paidAt, { amountMinor })]),
-    ...(status !== 'declined' || declinedAt === undefined
-      ? []
-      : [part('declined', declinedAt, { amountMinor })]),
-  ];
-  if (reversals === undefined) return ownMoves;
   const disputes = atRisk(reversals.disputes);
   const lost = disputes.filter((dispute) => dispute.status === 'lost');
   return [
-    ...ownMoves,
-    ...(reversals.payments ?? []).map((one) => part('paid', one.at, one)),
-    ...goneBack(reversals.refunds).map((one) => part('refunded', one.at, one)),
-    ...disputes.map((one) => part('disputed', one.at, one)),
-    ...lost.map((one) => part('disputeLost', one.at, one)),
+    ...own,
+    ...(reversals.payments ?? []).map((one) => part('paid', one)),
+    ...goneBack(reversals.refunds).map((one) => part('refunded', one)),
+    ...disputes.map((one) => part('disputed', one)),
+    ...lost.map((one) => part('disputeLost', one)),
   ];
 }
 
@@ -315,9 +270,11 @@ export function counterKeeper({ documents, clock }: { documents: DocumentStore; 
      */
     patching(shard: string, patches: readonly Patch[], before: readonly Countable[]): Operation[] {
       const byId = new Map(before.map((invoice) => [invoice.id, invoice]));
-      const changes = patches.flatMap((patch) => {
-        const invoice = byId.get(patch.id);
-        return invoice === undefined ? [] : [{ before: invoice, after: patched(invoice, patch) }];
+      const changes = patches.flatMap(({ id, set = {}, remove = [] }) => {
+        const invoice = byId.get(id);
+        if (invoice === undefined) return [];
+        const kept = Object.entries(invoice).filter(([field]) => !remove.includes(field));
+        return [{ before: invoice, after: { ...Object.fromEntries(kept), ...set } as Countable }];
       });
       return [...patches, ...moving(shard, changes)];
     },
@@ -338,10 +295,12 @@ export function counterKeeper({ documents, clock }: { documents: DocumentStore; 
         (code) => code === refusedBecause.missing || code === refusedBecause.changed,
       );
       const operation = operations[at];
-      if (operation?.kind !== 'patch' || !isCounterId(operation.id)) return;
+      if (operation?.kind !== 'patch') return;
+      const isDay = operation.id.startsWith(dayId(''));
+      if (!isDay && operation.id !== standingId) return;
       try {
-        if (operation.id !== standingId) return await createDays(documents, shard, operations);
-        horizons.set(shard, (await standingOf(documents, shard, clock.now())).horizon);
+        if (isDay) await createDays(documents, shard, operations);
+        else horizons.set(shard, (await standingOf(documents, shard, clock.now())).horizon);
       } catch (error) {
         // The next try of the transaction meets the same refusal.
         if (!(error instanceof StoreAway && error.reason === 'noAnswer')) throw error;

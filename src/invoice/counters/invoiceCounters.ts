@@ -23,7 +23,6 @@ import type {
 } from '../store/invoiceStore.ts';
 import {
   add,
-  addAll,
   type Counters,
   invoiceCountsOf,
   countName,
@@ -76,6 +75,13 @@ export interface CounterReads {
   waitingSince(now: string): Promise<string | undefined>;
   /** All invoices of a shard, page by page, as far as counters depend on them. */
   all(shard: string): AsyncIterable<readonly unknown[]>;
+}
+
+interface CounterParts {
+  documents: DocumentStore;
+  reads: CounterReads;
+  /** Milliseconds. */
+  now: () => number;
 }
 
 async function readStanding(reads: CounterReads, onUnreadable?: OnUnreadable): Promise<StandingCounters[]> {
@@ -170,6 +176,11 @@ function dayCountsOf(day: string, counts: Readonly<Record<string, number>>): Day
   );
 }
 
+/** Adds counts to others. */
+function addAll(to: Counters, counts: Iterable<readonly [string, number]>): void {
+  for (const [name, n] of counts) add(to, name, n);
+}
+
 function sumOf(standing: readonly StandingCounters[], maps: readonly ('counts' | 'archived')[]): Counters {
   const sum: Counters = new Map();
   for (const counters of standing) for (const map of maps) addAll(sum, Object.entries(counters[map]));
@@ -214,7 +225,7 @@ const countableSchema = z.object({
  * @throws {NewerVersion} {UnreadableDocument} {StoreAway}
  */
 export async function recountShard(
-  { documents, reads, now }: { documents: DocumentStore; reads: CounterReads; now: () => number },
+  { documents, reads, now }: CounterParts,
   shard: string,
 ): Promise<Recounted> {
   const replaced = await replaceUnreadable({ documents, reads, now }, shard);
@@ -275,7 +286,7 @@ const placeSchema = z.object({ id: z.string(), _etag: z.string() });
  * ids. Undefined if one was changed meanwhile. @throws {NewerVersion} {StoreAway}
  */
 async function replaceUnreadable(
-  { documents, reads, now }: { documents: DocumentStore; reads: CounterReads; now: () => number },
+  { documents, reads, now }: CounterParts,
   shard: string,
 ): Promise<Correction[] | undefined> {
   const replaced: Correction[] = [];
@@ -318,7 +329,7 @@ function differences(
  * that have become due since the sweep before. Stops at `signal`. @throws {StoreAway} after the other shards
  */
 export async function moveHorizons(
-  { documents, reads, now }: { documents: DocumentStore; reads: CounterReads; now: () => number },
+  { documents, reads, now }: CounterParts,
   signal?: AbortSignal,
 ): Promise<void> {
   let failure: { error: unknown } | undefined;

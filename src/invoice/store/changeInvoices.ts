@@ -10,7 +10,7 @@ import type { OutboxMessage } from '@payonce/jobs/outbox';
 import type { Clock } from '@payonce/leases/clock';
 import type { CounterKeeper } from '../counters/counters.ts';
 import { type Invoice, invoiceSchema, isInvoice } from '../invoice.ts';
-import { creationsOf, hasWrite, type InvoiceChange, ifUnchanged, namedWrite } from '../invoiceChange.ts';
+import { creationsOf, type InvoiceChange, ifUnchanged } from '../invoiceChange.ts';
 import { shardOf } from '../shard.ts';
 import type { ChangedInvoices, ChangeRequest, Updated, UpdateRequest } from './invoiceStore.ts';
 
@@ -115,4 +115,13 @@ async function change<R>(
       return [];
     });
   }
+}
+
+/** The change, with the name of the write that applies it: if the answer is lost, the timeline shows that it was applied. */
+function namedWrite(change: InvoiceChange, write: string): InvoiceChange {
+  return { ...change, entry: { ...change.entry, write } };
+}
+
+function hasWrite({ timeline }: Pick<Invoice, 'timeline'>, write: string): boolean {
+  return timeline.some((entry) => entry.write === write);
 }

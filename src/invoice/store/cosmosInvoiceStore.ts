@@ -2,7 +2,6 @@ import type { Container } from '@azure/cosmos';
 import { type OnUnreadable, readableDocument, readableDocuments } from '@payonce/jobs/documents';
 import {
   cosmosDocuments,
-  fromCosmos,
   type ListByTime,
   pageByTime,
   queryAll,
@@ -16,6 +15,7 @@ import { counterKeeper } from '../counters/counters.ts';
 import { invoiceCounters } from '../counters/invoiceCounters.ts';
 import { invoiceSchema, isInvoice } from '../invoice.ts';
 import { shardOf } from '../shard.ts';
+import { cosmosDueInvoices } from './cosmosDueInvoices.ts';
 import { cosmosCounterReads, cosmosOverdue, listShard, pageByShard, whereOf } from './cosmosInvoiceReads.ts';
 import { cosmosSearch, cosmosTotals } from './cosmosSearch.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
@@ -33,29 +33,13 @@ export function cosmosInvoiceStore(
   const reads = cosmosCounterReads(container);
   const counters = counterKeeper({ documents, clock });
   const parts = { documents, clock, shards, counters };
-
   const kept = invoiceCounters({ ...parts, reads, onUnreadable });
 
   return {
     ...invoiceWrites(parts),
     ...kept,
     add: addInvoices(parts),
-
-    // One indexed field answers "what is there to do": settled invoices have no `actionableAt`.
-    async *due({ shard, now, pageSize }) {
-      const pages = container.items.query<unknown>(
-        {
-          query: 'SELECT * FROM c WHERE c.actionableAt <= @now ORDER BY c.actionableAt',
-          parameters: [{ name: '@now', value: now }],
-        },
-        { partitionKey: shard, maxItemCount: pageSize },
-      );
-      while (pages.hasMoreResults()) {
-        const { resources } = await fromCosmos(() => pages.fetchNext());
-        const invoices = readableDocuments(resources ?? [], invoiceSchema, 'invoice', onUnreadable);
-        if (invoices.length > 0) yield invoices;
-      }
-    },
+    ...cosmosDueInvoices(container, onUnreadable),
 
     async find(id) {
       const document = await readDocument(container, shardOf(id, shards), id);
@@ -83,8 +67,6 @@ export function cosmosInvoiceStore(
     totals: (filter, most) => cosmosTotals(container, filter, { most, now: iso() }),
 
     search: (text) => cosmosSearch(container, text),
-
-    openClaims,
 
     overdue: (now) => cosmosOverdue(container, now, (at) => kept.backlog(at)),
 
@@ -121,11 +103,4 @@ export function cosmosInvoiceStore(
         `SELECT VALUE MIN(c.payment.unknownSince) FROM c WHERE c.payment.unknownSince > ''`,
       ),
   };
-
-  function openClaims(now: string): Promise<number> {
-    return queryCount(container, {
-      query: `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'claimed' AND c.actionableAt > @now`,
-      parameters: [{ name: '@now', value: now }],
-    });
-  }
 }

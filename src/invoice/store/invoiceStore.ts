@@ -34,12 +34,12 @@ export interface InvoiceStore {
   change<R>(request: ChangeRequest<R>): Promise<ChangedInvoices<R>>;
   /**
    * Stores new invoices as they come, some at a time, and takes more only once some are stored. A failing
-   * store does not reject it: each invoice has its own outcome. Never add the same id twice at once.
+   * store does not reject it: each invoice has its own outcome, and `failure` is the last error of the store. Never add the same id twice at once.
    */
   add(
     contents: AsyncIterable<readonly InvoiceContent[]> | Iterable<readonly InvoiceContent[]>,
     options: AddOptions,
-  ): Promise<Added>;
+  ): Promise<{ failure?: unknown }>;
   /** @throws {NewerVersion} */
   find(id: string): Promise<Invoice | undefined>;
   /**
@@ -265,11 +265,6 @@ export interface AddOptions {
   withinMs: number;
   /** Called once for each, as soon as it is known. */
   settled: (invoice: InvoiceContent, outcome: AddOutcome) => void;
-}
-
-export interface Added {
-  /** The last error of the store. Absent: everything was stored. */
-  failure?: unknown;
 }
 
 /** The content of one transaction: changes of invoices, and the outbox messages that announce them. */

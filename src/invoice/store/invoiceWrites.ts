@@ -3,6 +3,7 @@ import { claimDocuments } from '@payonce/jobs/claims';
 import {
   type ConditionalWrite,
   type DocumentStore,
+  formatVersion,
   maxOperations,
   NoClearAnswer,
   patience,
@@ -22,7 +23,7 @@ import {
   type InvoiceContent,
   importedSchema,
   invoiceSchema,
-  newInvoice,
+  type NewInvoice,
 } from '../invoice.ts';
 import {
   type CalledBefore,
@@ -35,10 +36,12 @@ import {
   startAgain,
   type ToStart,
 } from '../invoiceChange.ts';
+import { firstPaymentState } from '../paymentState.ts';
+import { searchTerms } from '../searchTerms.ts';
 import { shardOf } from '../shard.ts';
 import { contentHash, importedHash, sameContent, type Tombstone, tombstoneSchema } from '../tombstone.ts';
 import { changeInvoices, updateInvoice } from './changeInvoices.ts';
-import type { AddOutcome, InvoiceStore } from './invoiceStore.ts';
+import type { AddOutcome, InvoiceStore, SettledItem } from './invoiceStore.ts';
 
 interface WriteParts {
   documents: DocumentStore;
@@ -198,11 +201,7 @@ export function invoiceWrites({
 }
 
 /** An invoice that a batch has claimed, as far as its counters go: its patch applies to no other. */
-function claimed({
-  invoiceId: id,
-  amountMinor,
-  currency,
-}: { invoiceId: string } & Pick<Countable, 'amountMinor' | 'currency'>): Countable {
+function claimed({ invoiceId: id, amountMinor, currency }: SettledItem): Countable {
   return { id, amountMinor, currency, status: 'claimed' };
 }
 
@@ -321,7 +320,14 @@ export function addInvoices({ documents, clock, shards, counters }: WriteParts):
                 rows.map((row) => newInvoice(row, { shard, at, by })),
               ),
             onRefused: (operations, codes) => counters.refused(shard, operations, codes),
-            reread: (rows) => readTaken(shard, rows),
+            // Invoices of these ids, and tombstones of archived ones.
+            async reread(rows) {
+              const stored = await documents.read(
+                shard,
+                rows.map(({ id }) => id),
+              );
+              return stored.flatMap((document) => takenSchema.safeParse(document).data ?? []);
+            },
             keep(rows, stored, codes) {
               const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
               return rows.filter((row, index) => {
@@ -365,13 +371,26 @@ export function addInvoices({ documents, clock, shards, counters }: WriteParts):
       }
     }
   };
+}
 
-  /** Stored invoices of these ids, and tombstones of archived ones. */
-  async function readTaken(shard: string, rows: readonly InvoiceContent[]) {
-    const ids = rows.map(({ id }) => id);
-    const stored = await documents.read(shard, ids);
-    return stored.flatMap((document) => takenSchema.safeParse(document).data ?? []);
-  }
+/** A new invoice, ready to be stored. */
+export function newInvoice(
+  content: InvoiceContent,
+  { shard, at, by }: { shard: string; at: string; by: string },
+): NewInvoice {
+  return {
+    ...content,
+    shard,
+    type: 'invoice',
+    version: formatVersion,
+    status: 'pending',
+    actionableAt: content.dueAt,
+    createdAt: at,
+    attempts: 0,
+    payment: firstPaymentState,
+    terms: searchTerms(content),
+    timeline: [{ at, what: 'imported', by }],
+  };
 }
 
 const takenSchema = z.union([importedSchema, tombstoneSchema]);

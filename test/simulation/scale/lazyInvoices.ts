@@ -1,9 +1,9 @@
+import { shardNames, shardOf } from '../../../src/invoice/shard.ts';
 /**
  * Invoices that are due, and so many that they do not fit into memory. Each shard has the numbers of its own. What a query
  * may find is stored a little ahead of it, and what was paid a while ago is forgotten.
  */
-import { newInvoice } from '../../../src/invoice/invoice.ts';
-import { shardNames, shardOf } from '../../../src/invoice/shard.ts';
+import { newInvoice } from '../../../src/invoice/store/invoiceWrites.ts';
 import type { FilledDocuments, MemoryDocuments } from '../../memory/memoryDocuments.ts';
 
 /** So many pending invoices are stored in a shard before it is read: more than readers hold and a page has, together. */
