@@ -8,8 +8,9 @@ import {
   type LeaseSetting,
   type Loss,
 } from './lease.ts';
+import { afterRenewal, type RenewalOutcome, timeOver } from './renewal.ts';
 import { partMetric } from './telemetry.ts';
-import { afterRenewal, type RenewalOutcome, startTenure, timeOver } from './timing.ts';
+import { startTenure } from './tenure.ts';
 
 /**
  * The life of one lease.

@@ -1,8 +1,9 @@
 import type { Clock } from './clock.ts';
 import { errorText } from './errorText.ts';
-import type { LeaseOwner, LockStore } from './lockStore.ts';
+import type { FenceFloor } from './fencingToken.ts';
+import type { LeaseOwner, LinePlace, LockStore } from './lockStore.ts';
 import type { Telemetry } from './telemetry.ts';
-import type { LeaseTiming } from './timing.ts';
+import type { Backoff, LeaseTiming } from './timing.ts';
 
 /** A lock that this process holds. Release it when done: `await using` does. */
 export interface Lease extends AsyncDisposable {
@@ -43,6 +44,89 @@ export interface Lease extends AsyncDisposable {
   release(): Promise<void>;
 }
 
+/** Options of acquiring a lease. */
+export interface LeaseChoice {
+  /**
+   * Default true: the lease gets a fencing token and records its owner. False halves its requests; use it
+   * only if the effects of the work are idempotent.
+   */
+  fenced?: boolean;
+}
+
+/**
+ * Takes leases on locks by key. The caller must release every lease; `await using` does.
+ *
+ * A key has 1 to 1,024 characters, and each part of an owner at most 256; the owner is that of `createLocks` unless told. Others are refused with a RangeError, or a
+ * TypeError if they are no text, before anything is asked of the store.
+ */
+export interface Locks {
+  /**
+   * Tries once. Resolves with null if the lock is held elsewhere or this process is shutting down.
+   *
+   * @throws LockStoreFailed if the store did not answer in three attempts, or will not answer any.
+   */
+  tryAcquire(key: string, owner?: LeaseOwner, options?: LeaseChoice): Promise<Lease | null>;
+  /**
+   * Waits up to `waitMs` milliseconds for the lock (0: tries once). Where the store can wake its waiters, they get it in the
+   * order of asking; elsewhere they look again with jittered backoff, and chance decides. An attempt in progress when the
+   * time runs out is finished.
+   *
+   * @throws LockTimeout if the lock stayed held, or the store out of reach, until the time ran out.
+   * @throws LockStoreFailed, `permanent`, if no further try can succeed.
+   * @throws LocksClosed if this process is shutting down.
+   * @throws the reason of `signal` if that aborts. A lease acquired by then is released.
+   */
+  acquire(
+    key: string,
+    owner: LeaseOwner | undefined,
+    options: LeaseChoice & { waitMs: number; signal?: AbortSignal },
+  ): Promise<Lease>;
+  /** See `LocksOptions`. */
+  readonly onError?: OnError | undefined;
+}
+
+type OnError = (error: unknown, key: string) => void;
+
+/**
+ * The locks of one process, and their shutdown. Disposal (`await using`) drains them without grace, and disposes of the
+ * store: nothing of them keeps the process alive.
+ */
+export interface ProcessLocks extends Locks, AsyncDisposable {
+  /** Aborts when `drain` begins. Long-running work should check it and stop after the current step. */
+  readonly stopping: AbortSignal;
+  /**
+   * Shuts down: takes no new leases, waits up to `graceMs` milliseconds for holders to release theirs, then
+   * takes away the rest (LeaseLost, reason `expired`) and gives them back to the store. Never rejects.
+   * Repeated calls get the same promise.
+   */
+  drain(graceMs: number): Promise<void>;
+}
+
+/** Settings that the leases of a process share. */
+export interface LocksOptions {
+  /** The owner of leases that are taken without one. Default: this machine and process, with the job `default`. */
+  owner?: LeaseOwner;
+  /** Default: the system's. */
+  clock?: Clock;
+  /** Default: none. */
+  telemetry?: Telemetry;
+  /** A length that the store grants: 15 to 60 whole seconds for blobs. Default: 30, or what comes closest to it. */
+  leaseSeconds?: number;
+  /** Replaces the timing that follows from `leaseSeconds`. */
+  timing?: LeaseTiming;
+  /** Pauses between two looks of a waiter. Default: 100 ms, rising to 1 s. */
+  backoff?: Backoff;
+  /** Returns values in [0, 1). Default: Math.random. */
+  random?: () => number;
+  /**
+   * Told of each error that nobody else learns of, because `acquire` or `lead` tries again: a server that is out of reach
+   * otherwise looks like a lock that is held. It must not throw. Default: none.
+   */
+  onError?: OnError;
+  /** Lower bound of new fences. Default: only the last fence of the lock. */
+  fenceFloor?: FenceFloor | undefined;
+}
+
 /** A lease as its process sees it, which can take it away at shutdown. */
 export interface HeldLease extends Lease {
   /**
@@ -64,11 +148,16 @@ export interface LeaseSetting {
   fenceFloor?: FenceFloor | undefined;
 }
 
-/**
- * The highest fence that the store of the protected data has seen for a lock; undefined if it has seen none. New fences are
- * higher, even if the lock store lost its data or was exchanged for another.
- */
-export type FenceFloor = (key: string, signal: AbortSignal) => Promise<number | undefined>;
+/** The lock to take, and how. */
+export interface Wanted {
+  key: string;
+  owner: LeaseOwner;
+  fenced: boolean;
+  /** Attempts per request without an answer, the first included; at least 1. A raise gets at least 2. */
+  tries: number;
+  /** The place of a caller that waits in line. */
+  place?: LinePlace | undefined;
+}
 
 /** A lease that the store has just granted. */
 export interface Acquired {

@@ -1,5 +1,5 @@
 import { type Lease, LockHeld, LockTimeout } from './lease.ts';
-import type { LeaseChoice, Locks } from './locks.ts';
+import type { LeaseChoice, Locks } from './lease.ts';
 import type { LeaseOwner } from './lockStore.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { bounded, type Clock, systemClock } from './clock.ts';
-import type { FenceFloor } from './lease.ts';
+import type { FenceFloor } from './fencingToken.ts';
 import { longestOwnerPart } from './lockKeys.ts';
 import { attemptAcquire } from './locks.ts';
 import type { LeaseOwner, LockRecord, LockStore } from './lockStore.ts';

@@ -1,6 +1,6 @@
 import { type Lease, LockTimeout, type Loss } from './lease.ts';
+import type { LeaseChoice, Locks } from './lease.ts';
 import { shardKeys } from './lockKeys.ts';
-import type { LeaseChoice, Locks } from './locks.ts';
 import type { LeaseOwner } from './lockStore.ts';
 
 /** Several leases as one: lost as soon as one of them is. */
