@@ -203,7 +203,6 @@ function pathOf(path: string): string {
 }
 
 const countSchema = z.tuple([z.number()]);
-const timeSchema = z.tuple([z.iso.datetime()]);
 
 /** Bytes of UTF-8 in an id (https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits). */
 const longestId = 1023;
@@ -232,35 +231,6 @@ export async function queryAll(
 /** The answer to `SELECT VALUE COUNT(1) …`. @throws {StoreAway} */
 export async function queryCount(container: Container, query: string | SqlQuerySpec): Promise<number> {
   return countSchema.parse(await queryAll(container, query))[0];
-}
-
-/** The answer to `SELECT VALUE MIN(…) …` over times (ISO 8601); undefined over no item. @throws {StoreAway} */
-export async function queryOldest(
-  container: Container,
-  query: string | SqlQuerySpec,
-): Promise<string | undefined> {
-  // Over no item the answer is empty, or one value that is undefined.
-  return timeSchema.safeParse(await queryAll(container, query)).data?.[0];
-}
-
-/** A condition of a query on one parameter. Without a value it does not apply. */
-export interface QueryCondition {
-  condition: string;
-  /** With its `@`. */
-  name: string;
-  value: string | number | undefined;
-}
-
-/** The part of a query that limits it to documents of a type, if one is given, that meet all conditions. Pure. */
-export function whereAll(type: string | undefined, conditions: readonly QueryCondition[]) {
-  const asked = conditions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
-  return {
-    where: [
-      type === undefined ? 'true' : `c.type = '${type}'`,
-      ...asked.map(({ condition }) => condition),
-    ].join(' AND '),
-    parameters: asked.map(({ name, value }) => ({ name, value })),
-  };
 }
 
 function canBeId(id: string): boolean {

@@ -1,16 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { partMetric, type Telemetry } from '@payonce/leases/telemetry';
 import { z } from 'zod';
-
-/** A stored document that does not have the shape it should. */
-export interface Unreadable {
-  type: string;
-  id: string;
-  /** Its fault, in one line. */
-  problem: string;
-}
-
-export type OnUnreadable = (found: Unreadable) => void;
+import type { OnUnreadable } from './unreadable.ts';
 
 /**
  * The version of the documents and messages that this release writes, and the newest that it understands; what has none is
@@ -70,24 +60,6 @@ export function readableDocument<T>(document: unknown, schema: z.ZodType<T>, typ
  */
 export function tolerantObject<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape> {
   return z.looseObject(shape);
-}
-
-/** Counts each time that a document is passed over, so that an alert stays up; logs each document once. */
-export function unreadableReport({
-  telemetry,
-  log,
-}: {
-  telemetry: Telemetry;
-  log: (message: string) => void;
-}): OnUnreadable {
-  const logged = new Set<string>();
-  return ({ type, id, problem }) => {
-    telemetry.count(partMetric.documentUnreadable, { type });
-    const name = `${type} "${id}"`;
-    if (logged.has(name)) return;
-    logged.add(name);
-    log(`${name} cannot be read and is passed over: ${problem}`);
-  };
 }
 
 function idOf(document: unknown): string {

@@ -4,8 +4,14 @@ import type { DocumentStore } from '../documents/documentStore.ts';
 import type { Instance } from '../instance.ts';
 import { inSpan } from '../tracing.ts';
 import { workInFlight } from '../workInFlight.ts';
-import { type DispatchDecision, decideDispatch, type SendResult } from './nextAttempt.ts';
-import { markDispatched, type OutboxMessage, waitedMs } from './outboxMessage.ts';
+import {
+  type DispatchDecision,
+  decideDispatch,
+  type SendResult,
+  markDispatched,
+  waitedMs,
+} from './messageMoves.ts';
+import type { OutboxMessage } from './outboxMessage.ts';
 
 /**
  * Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects and

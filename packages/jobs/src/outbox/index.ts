@@ -12,13 +12,13 @@ export {
 } from './dispatcher.ts';
 export {
   type NewOutboxMessage,
-  newOutboxMessage,
   type OutboxEntry,
   type OutboxMessage,
   type OutboxStatus,
   outboxMessageSchema,
   outboxStatuses,
 } from './outboxMessage.ts';
-export type { DispatchDecision, SendResult } from './nextAttempt.ts';
+export { newOutboxMessage } from './messageMoves.ts';
+export type { DispatchDecision, SendResult } from './messageMoves.ts';
 export type { DueQuery, OutboxStore, RedrivenMessage } from './outboxStore.ts';
 export { oldestPendingMs, type SweepCounts, type SweepParts, sweepOutbox } from './sweepOutbox.ts';

@@ -2,7 +2,7 @@ import { isServiceBusError, type ServiceBusMessage, type ServiceBusSender } from
 import { errorText } from '@payonce/leases/error-text';
 import { traceProperties } from '../tracing.ts';
 import type { SendMessages } from './dispatcher.ts';
-import type { SendResult } from './nextAttempt.ts';
+import type { SendResult } from './messageMoves.ts';
 import type { OutboxMessage } from './outboxMessage.ts';
 
 /**

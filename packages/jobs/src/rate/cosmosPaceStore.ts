@@ -1,9 +1,13 @@
 import type { Container, PatchOperation } from '@azure/cosmos';
 import { createUnlessThere, fromCosmos, readDocument, unlessRefused } from '../documents/cosmosDocuments.ts';
 import { formatVersion, readableDocument } from '../documents/storedDocuments.ts';
-import type { PaceStore, ScheduleCondition } from './paceStore.ts';
-import { type PauseStore, pauseSchema } from './pause.ts';
-import { scheduleSchema } from './schedule.ts';
+import {
+  type PaceStore,
+  type ScheduleCondition,
+  type PauseStore,
+  pauseSchema,
+  scheduleSchema,
+} from './paceStore.ts';
 
 /** Schedules in the Cosmos container `pace`, whose partition key is the limit: one document each. */
 export function cosmosPaceStore(container: Container): PaceStore {

@@ -2,12 +2,11 @@ import { errorText } from '@payonce/leases/error-text';
 import { partMetric } from '@payonce/leases/telemetry';
 import { StoreAway } from '../documents/documentStore.ts';
 import type { Instance } from '../instance.ts';
-import type { PaceStore, ScheduleChange } from './paceStore.ts';
+import type { PaceStore, ScheduleChange, Schedule } from './paceStore.ts';
 import type { Gate, PauseWatch } from './pause.ts';
 import {
   endOfWindow,
   newSchedule,
-  type Schedule,
   type SharedClock,
   type Slot,
   sharedClock,

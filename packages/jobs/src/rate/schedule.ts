@@ -11,47 +11,7 @@
  */
 
 import type { Clock } from '@payonce/leases/clock';
-import { z } from 'zod';
-import { tolerantObject } from '../documents/storedDocuments.ts';
-
-/** Times are milliseconds since the epoch, on the clock that the instances share (`sharedClock`). */
-export const scheduleSchema = tolerantObject({
-  /** When the first free slot begins. */
-  next: z.number(),
-  /** Slots per second. */
-  pace: z.number().positive(),
-  /** Rises when the pace is cut: refusals of calls whose slots were granted before no longer count. */
-  epoch: z.int(),
-  /** The latest time at which an instance reserved something. */
-  at: z.number(),
-  /** The provider asked for no calls before this time (`Retry-After`). 0: it did not. */
-  holdUntil: z.number(),
-  /**
-   * Outcomes of the calls since `since`. `reserved`: number of reservations by any instance; `ahead`: sum of the calls that the
-   * instance then had ahead of it, over these reservations.
-   */
-  window: tolerantObject({
-    since: z.number(),
-    answered: z.int(),
-    refused: z.int(),
-    reserved: z.int().exactOptional(),
-    ahead: z.int().exactOptional(),
-  }),
-  /** The window before that: calls per second, the share that was refused, and what an instance had ahead on average. */
-  last: tolerantObject({ rate: z.number(), refusedShare: z.number(), ahead: z.number().exactOptional() }),
-  trim: tolerantObject({
-    /** Windows in a row in which too much was refused. */
-    strikes: z.int(),
-    /** The pace at which too much was refused last, times what was accepted. 0: the ceiling was never too high. */
-    limit: z.number(),
-    /** Time for which the pace is held after a cut (ms), and the end of that time. */
-    holdMs: z.number(),
-    heldUntil: z.number(),
-    /** Growth of the pace after that: a share per second. */
-    growth: z.number(),
-  }),
-});
-export type Schedule = z.infer<typeof scheduleSchema>;
+import type { Schedule } from './paceStore.ts';
 
 /** The pace is never cut below this share of the ceiling, so that something is always tried. */
 export const slowestShare = 0.01;

@@ -10,14 +10,8 @@ import { activeTrace, inSpan } from '../tracing.ts';
 import type { Job, RunCounts } from './job.ts';
 import { runJobOrchestrator } from './orchestrateRun.ts';
 import { runGroup } from './runGroup.ts';
-import {
-  type GroupRecord,
-  groupRecordSchema,
-  newRun,
-  type RunRecord,
-  type RunStatus,
-  statusOfGroups,
-} from './runRecord.ts';
+import { newRun, statusOfGroups } from './runProgress.ts';
+import { type GroupRecord, groupRecordSchema, type RunRecord, type RunStatus } from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
 import { asShown, storedAs } from './runView.ts';
 

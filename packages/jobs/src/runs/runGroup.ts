@@ -7,7 +7,8 @@ import type { Instance } from '../instance.ts';
 import { TimeIsUp } from '../timeBudget.ts';
 import { inSpan, type SpanEnd } from '../tracing.ts';
 import { Idle, type Job, type Processed, type RunCounts } from './job.ts';
-import { addCounts, type GroupRecord } from './runRecord.ts';
+import { addCounts } from './runProgress.ts';
+import type { GroupRecord } from './runRecord.ts';
 
 /** Minimum milliseconds between two reports of a group. Records are for people; the work does not need them. */
 const reportEveryMs = 2_000;

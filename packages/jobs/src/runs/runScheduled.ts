@@ -8,7 +8,8 @@ import { timeBudget } from '../timeBudget.ts';
 import { inSpan } from '../tracing.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
-import { type GroupRecord, newRun, type RunStatus, statusOfGroups } from './runRecord.ts';
+import { newRun, statusOfGroups } from './runProgress.ts';
+import type { GroupRecord, RunStatus } from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
 
 /** A run has ended as failed. The platform counts failed executions by that. */

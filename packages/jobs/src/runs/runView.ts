@@ -1,6 +1,7 @@
 import { traceIdOf } from '../tracing.ts';
 import type { RunCounts } from './job.ts';
-import { addCounts, type GroupRecord, isOpen, type RunRecord, type RunStatus } from './runRecord.ts';
+import { addCounts, isOpen } from './runProgress.ts';
+import type { GroupRecord, RunRecord, RunStatus } from './runRecord.ts';
 import type { SilentSince } from './runStore.ts';
 
 /** A run as the outside sees it. `traceId`: 32 hex digits, if the run was traced. */

@@ -6,7 +6,8 @@ import {
   queryCount,
   unlessChanged,
 } from '../documents/cosmosDocuments.ts';
-import { type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
+import { readableDocuments } from '../documents/storedDocuments.ts';
+import type { OnUnreadable } from '../documents/unreadable.ts';
 import { type PoisonStore, poisonSchema } from './poison.ts';
 import { effectName, type WorkItem } from './workItem.ts';
 

@@ -3,7 +3,8 @@ import { exponentialBackoff, jittered } from '@payonce/leases/backoff';
 import { partMetric, type Telemetry } from '@payonce/leases/telemetry';
 import { StoreAway } from '../documents/documentStore.ts';
 import { NewerVersion, resendAfterMs } from '../documents/storedDocuments.ts';
-import { readWorkItem, type Stage, type WorkItem } from './workItem.ts';
+import type { Stage } from './stage.ts';
+import { readWorkItem, type WorkItem } from './workItem.ts';
 
 /** Sends a message to the queue, to appear there after `delayMs` milliseconds. */
 export type SendAgain = (message: unknown, delayMs: number) => Promise<void>;

@@ -17,11 +17,11 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Instance } from '../instance.ts';
 import type { Done, Effects, RecordedEffect } from './effects.ts';
 import { countRetried, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
+import type { Stage } from './stage.ts';
 import {
   inItemSpan,
   type ReadWorkItem,
   readWorkItem,
-  type Stage,
   traceparentOf,
   withTrace,
   workItemMessages,

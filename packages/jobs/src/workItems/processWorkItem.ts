@@ -7,14 +7,8 @@ import { countRetried, nextTry, type SendAgain } from './nextTry.ts';
 import type { PoisonItems } from './poison.ts';
 import { createProcessSeveral } from './processSeveral.ts';
 import { sendOnce } from './sendOnce.ts';
-import {
-  inItemSpan,
-  inMessageSpan,
-  itemsOf,
-  type ReadWorkItem,
-  readWorkItem,
-  type Stage,
-} from './workItem.ts';
+import type { Stage } from './stage.ts';
+import { inItemSpan, inMessageSpan, itemsOf, type ReadWorkItem, readWorkItem } from './workItem.ts';
 
 /**
  * The way of one work item:

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '@payonce/leases/clock';
 import { isNewer } from '../documents/storedDocuments.ts';
 import { RetryLater, type SendAgain } from './nextTry.ts';
-import { afresh, itemsOf } from './workItem.ts';
+import { itemsOf, workItemSchema } from './workItem.ts';
 
 /** Interval at which old entries are dropped (ms). */
 const forgetEveryMs = 1_000;
@@ -124,4 +124,20 @@ export function workOf(message: unknown): string {
   if (items !== undefined) return JSON.stringify(items.map(workOf));
   const text = JSON.stringify(message);
   return isNewer(message) ? text : afresh(text);
+}
+
+/** The text of a work item without its history of retries; any other text as it is. */
+export function afresh(text: string): string {
+  const parsed = workItemSchema.safeParse(jsonOf(text));
+  if (!parsed.success) return text;
+  const { retry: _, ...item } = parsed.data;
+  return JSON.stringify(item);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }

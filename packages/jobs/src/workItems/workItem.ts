@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isNewer, NewerVersion, tolerantObject } from '../documents/storedDocuments.ts';
 import { inSpan } from '../tracing.ts';
+import type { Effect, Stage, StageContext } from './stage.ts';
 
 /**
  * Bytes of a resource's id. It is a partition key of Cosmos DB, which takes 2,048
@@ -80,22 +81,6 @@ function stageNameOf(item: unknown): unknown {
   return typeof item === 'object' && item !== null && 'stage' in item ? item.stage : undefined;
 }
 
-/** The text of a work item without its history of retries; any other text as it is. */
-export function afresh(text: string): string {
-  const parsed = workItemSchema.safeParse(jsonOf(text));
-  if (!parsed.success) return text;
-  const { retry: _, ...item } = parsed.data;
-  return JSON.stringify(item);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
 /** The name under which the effect of a work item is recorded, unique for its resource. */
 export function effectName({ stage, occasion }: Pick<WorkItem, 'stage' | 'occasion'>): string {
   return occasion === undefined ? stage : `${stage}:${occasion}`;
@@ -138,33 +123,6 @@ export function readWorkItem(stages: readonly Stage[], message: unknown): ReadWo
 function describe({ path, message }: { path: PropertyKey[]; message: string }): string {
   return path.length === 0 ? message : `${path.join('.')}: ${message}`;
 }
-
-/** Context of a stage's handler. */
-export interface StageContext {
-  resourceId: string;
-  /** The work item's; absent for a stage that runs once for a resource. */
-  occasion?: string;
-  /** Earlier tries of the work item. Absent: none. */
-  tries?: number;
-  /** Aborts when the lease of the work item is lost or the host stops; never for a stage without a lease. */
-  signal: AbortSignal;
-  /** Throws once the lease is no longer held for certain: call it before each side effect. Never, without a lease. */
-  assertHeld: () => void;
-}
-
-/** A stage of queued work. Its effect is recorded, so a message that comes twice takes effect once. */
-export interface Stage {
-  readonly name: string;
-  /** True if it runs under the lease of its work item. */
-  readonly lease: boolean;
-  /** Parses the input and runs the handler; the result is the recorded effect. */
-  run(input: unknown, context: StageContext): Promise<Effect>;
-  /** Checks the input; returns the problems in words, one per field. */
-  check(input: unknown): string[];
-}
-
-/** Effect of a stage as it is recorded: small, and enough to find it again. */
-export type Effect = Record<string, string | number | boolean>;
 
 /**
  * Declares a stage. The handler must be idempotent in what it does outside (a name, an idempotency key): a process can
