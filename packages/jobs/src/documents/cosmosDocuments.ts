@@ -1,7 +1,6 @@
 import type { Container, OperationInput, PatchOperation, SqlQuerySpec } from '@azure/cosmos';
 import { z } from 'zod';
 import {
-  type Condition,
   type DocumentStore,
   type Operation,
   PartitionFull,
@@ -189,13 +188,10 @@ export function patchBody({ where = [], set = {}, remove = [], increment = {}, a
   ];
   if (append !== undefined)
     operations.push({ op: 'add', path: `${pathOf(append.path)}/-`, value: append.value });
-  return where.length === 0 ? { operations } : { operations, condition: conditionOf(where) };
-}
-
-/** Conditions take no parameters, so values are written as JSON literals, which end no string early. */
-function conditionOf(where: readonly Condition[]): string {
+  if (where.length === 0) return { operations };
+  // Conditions take no parameters, so values are written as JSON literals, which end no string early.
   const terms = where.map(({ path, is, value }) => `c.${path} ${is} ${JSON.stringify(value)}`);
-  return `from c where ${terms.join(' and ')}`;
+  return { operations, condition: `from c where ${terms.join(' and ')}` };
 }
 
 function pathOf(path: string): string {

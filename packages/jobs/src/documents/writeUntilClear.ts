@@ -96,29 +96,21 @@ export async function writeUntilClear<Item, Stored>(
       if (afterUnclear === 'stop') break;
       await clock.sleep(exponentialBackoff(tried, delay));
     }
-    const reread = await unlessAway(write.reread(items));
-    if (reread.kind === 'away') {
+    let stored: Stored;
+    try {
+      stored = await write.reread(items);
+    } catch (error) {
+      if (!(error instanceof StoreAway) || error.reason !== 'noAnswer') throw error;
       // Usually the same moment of weakness.
-      cause = reread.cause;
+      cause = error;
       if (afterUnclear === 'stop') break;
       await clock.sleep(exponentialBackoff(tried, delay));
       continue;
     }
-    if (write.isApplied?.(reread.stored) === true) return { kind: 'written', items, found: true };
-    items = write.keep(items, reread.stored, answer.kind === 'refused' ? answer.codes : []);
+    if (write.isApplied?.(stored) === true) return { kind: 'written', items, found: true };
+    items = write.keep(items, stored, answer.kind === 'refused' ? answer.codes : []);
   }
   return items.length === 0 ? { kind: 'nothingLeft' } : { kind: 'unclear', items, tries, cause };
-}
-
-async function unlessAway<T>(
-  read: Promise<T>,
-): Promise<{ kind: 'read'; stored: T } | { kind: 'away'; cause: unknown }> {
-  try {
-    return { kind: 'read', stored: await read };
-  } catch (error) {
-    if (error instanceof StoreAway && error.reason === 'noAnswer') return { kind: 'away', cause: error };
-    throw error;
-  }
 }
 
 /**

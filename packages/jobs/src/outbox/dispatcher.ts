@@ -4,13 +4,7 @@ import type { DocumentStore } from '../documents/documentStore.ts';
 import type { Instance } from '../instance.ts';
 import { inSpan } from '../tracing.ts';
 import { workInFlight } from '../workInFlight.ts';
-import {
-  type DispatchDecision,
-  decideDispatch,
-  type SendResult,
-  markDispatched,
-  waitedMs,
-} from './messageMoves.ts';
+import { type DispatchDecision, decideDispatch, type SendResult, markDispatched } from './messageMoves.ts';
 import type { OutboxMessage } from './outboxMessage.ts';
 
 /**
@@ -54,7 +48,24 @@ export function createDispatcher({
   const waiting = new Map<string, Entry[]>();
 
   return {
-    dispatch: (message) => inDispatchSpan(message, () => new Promise((done) => enqueue({ message, done }))),
+    /** In a span of the trace in which the message was created, however much later and in whatever process. */
+    dispatch(message) {
+      const { id, destination, attempts, traceparent: parent } = message;
+      const attributes = {
+        'outbox.message': id,
+        'outbox.destination': destination,
+        'outbox.attempts': attempts,
+      };
+      return inSpan(
+        'dispatch message',
+        { kind: 'producer', attributes, parent },
+        () => new Promise<DispatchDecision>((done) => enqueue({ message, done })),
+        ({ kind }) => ({
+          attributes: { 'outbox.result': kind },
+          failed: kind === 'retry' || kind === 'parked' ? kind : undefined,
+        }),
+      );
+    },
   };
 
   function enqueue(entry: Entry): void {
@@ -90,7 +101,9 @@ export function createDispatcher({
     for (const { message, decision } of decided) {
       telemetry.count(partMetric.outboxDispatched, { destination, result: decision.kind });
       if (decision.kind === 'dispatched') {
-        telemetry.record(partMetric.outboxLagMs, waitedMs(message, now), { destination });
+        const { createdAt, notBefore = createdAt } = message;
+        const waitedMs = Math.max(0, now - Date.parse(notBefore));
+        telemetry.record(partMetric.outboxLagMs, waitedMs, { destination });
       }
     }
     try {
@@ -185,16 +198,4 @@ export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {
     waiting = [];
     for (const message of messages) void send(message);
   }
-}
-
-/** Dispatches a message in a span of the trace in which it was created, however much later and in whatever process. */
-function inDispatchSpan(
-  { id, destination, attempts, traceparent: parent }: OutboxMessage,
-  dispatch: () => Promise<DispatchDecision>,
-): Promise<DispatchDecision> {
-  const attributes = { 'outbox.message': id, 'outbox.destination': destination, 'outbox.attempts': attempts };
-  return inSpan('dispatch message', { kind: 'producer', attributes, parent }, dispatch, ({ kind }) => ({
-    attributes: { 'outbox.result': kind },
-    failed: kind === 'retry' || kind === 'parked' ? kind : undefined,
-  }));
 }

@@ -72,11 +72,6 @@ export function decideDispatch(
   };
 }
 
-/** Time for which a message has been waiting to be sent at `now` (ms). */
-export function waitedMs({ createdAt, notBefore = createdAt }: OutboxMessage, now: number): number {
-  return Math.max(0, now - Date.parse(notBefore));
-}
-
 /**
  * The write that a decision asks for. It holds only if nobody has recorded anything since the message was read. The message expires only once it has been dispatched.
  */

@@ -70,7 +70,10 @@ export function createPacer(
       },
     },
   );
-  const supply = createSupply({ store, shared, turns, work, instance }, policy, wake);
+  const supply = createSupply({ store, shared, turns, work, instance }, policy, () => {
+    woken.resolve();
+    woken = Promise.withResolvers();
+  });
   let running = false;
   let woken = Promise.withResolvers<void>();
   let line: Promise<unknown> = Promise.resolve();
@@ -79,7 +82,7 @@ export function createPacer(
     turn(before, place = 'inLine') {
       if (door() === 'paused') return Promise.resolve(undefined);
       const turn = turns.wait(before, place);
-      start();
+      void run();
       return turn;
     },
     admit(calls, before) {
@@ -98,14 +101,16 @@ export function createPacer(
   async function letIn(calls: number, before: number): Promise<Admission | undefined> {
     let admitted = false;
     while (!admitted && door() !== 'paused' && clock.monotonic() < before) {
-      admitted = door() === 'open' && hasRoom();
+      const ahead = turns.waiting + work.open;
+      const most = ((turns.rate ?? supply.pace()) * leadMs) / 1000;
+      admitted = door() === 'open' && (ahead === 0 || ahead < most);
       if (!admitted) await clock.sleep(lookEveryMs);
     }
     work.queued -= calls;
     if (!admitted) return undefined;
     let counted = calls;
     work.open += calls;
-    start();
+    void run();
     return {
       [Symbol.dispose]() {
         work.open -= counted;
@@ -114,19 +119,10 @@ export function createPacer(
     };
   }
 
-  function hasRoom(): boolean {
-    const ahead = turns.waiting + work.open;
-    return ahead === 0 || ahead < ((turns.rate ?? supply.pace()) * leadMs) / 1000;
-  }
-
   /** Runs while anything waits for its turn, or will soon. */
-  function start(): void {
+  async function run(): Promise<void> {
     if (running) return;
     running = true;
-    void run();
-  }
-
-  async function run(): Promise<void> {
     let lookedAt = Number.NEGATIVE_INFINITY;
     while (turns.waiting > 0 || work.open > 0) {
       if (door() === 'paused') {
@@ -142,11 +138,6 @@ export function createPacer(
       await Promise.race([clock.sleep(Math.min(nextMs ?? lookEveryMs, lookEveryMs)), woken.promise]);
     }
     running = false;
-  }
-
-  function wake(): void {
-    woken.resolve();
-    woken = Promise.withResolvers();
   }
 }
 
@@ -173,13 +164,7 @@ const shareWhenSilent = 0.9;
 const newestWeight = 0.2;
 
 function createSupply(
-  {
-    store,
-    shared,
-    turns,
-    work,
-    instance,
-  }: {
+  parts: {
     store: PaceStore;
     shared: SharedClock;
     turns: CallTurns;
@@ -190,9 +175,10 @@ function createSupply(
   /** Called when there are new slots. */
   onSlots: () => void,
 ) {
+  const { store, shared, turns, work, instance } = parts;
   const { clock, telemetry } = instance;
   let schedule: Schedule | undefined;
-  let report = emptyReport(0);
+  let report = nothing;
   let reserving = false;
   let reservedAt = Number.NEGATIVE_INFINITY;
   let storeMs = 10;
@@ -216,7 +202,7 @@ function createSupply(
     report(end: CallEnd): void {
       if (end.kind === 'refused' && end.holdUntil > 0) turns.dropBefore(end.holdUntil);
       const refused = end.kind === 'refused' ? { refused: 1, holdUntil: end.holdUntil } : {};
-      report = sumOf(report, { ...emptyReport(end.epoch), answered: 1, ...refused });
+      report = sumOf(report, { ...nothing, epoch: end.epoch, answered: 1, ...refused });
     },
     pace,
   };
@@ -235,11 +221,11 @@ function createSupply(
     reserving = true;
     reservedAt = clock.monotonic();
     const told = report;
-    report = emptyReport(told.epoch);
+    report = { ...nothing, epoch: told.epoch };
     try {
       const own = turns.waiting + work.open + work.queued;
-      const parts = { store, shared, limit, ceiling, storeMs, ahead: own };
-      const reserved = await reserve(parts, schedule, told, ({ pace: slotsPerSecond, next, last }) =>
+      const to = { store, shared, limit, ceiling, storeMs, ahead: own };
+      const reserved = await reserve(to, schedule, told, ({ pace: slotsPerSecond, next, last }) =>
         stretchOf({
           pace: slotsPerSecond,
           aheadMs: next - shared.now(),
@@ -299,9 +285,7 @@ interface PaceReport {
   holdUntil: number;
 }
 
-function emptyReport(epoch: number): PaceReport {
-  return { epoch, answered: 0, refused: 0, holdUntil: 0 };
-}
+const nothing: PaceReport = { epoch: 0, answered: 0, refused: 0, holdUntil: 0 };
 
 /** Sum of two reports. The counts of an older epoch are dropped. */
 export function sumOf(one: PaceReport, other: PaceReport): PaceReport {
@@ -352,39 +336,33 @@ export async function reserve(
   let schedule = known ?? (await readOrCreate());
   for (let round = 1; round <= mostRounds; round++) {
     shared.catchUp(schedule.at);
-    const granted = await grant(schedule);
-    if (granted !== undefined) return granted;
+    const now = shared.now();
+    const wanted = count(schedule);
+    const lengthMs = (wanted * 1000) / schedule.pace;
+    const holdUntil = Math.max(schedule.holdUntil, report.holdUntil);
+    const earliest = Math.max(now + storeMs, holdUntil);
+    // Reports of another epoch would blame the new pace for the old one.
+    const { answered, refused } = report.epoch === schedule.epoch ? report : nothing;
+    const told = ahead === undefined ? {} : { 'window.reserved': 1, 'window.ahead': ahead };
+    const counts = { 'window.answered': answered, 'window.refused': refused, ...told };
+    const where = { epoch: schedule.epoch, atUntil: now + skewMs };
+    const set = { at: now, holdUntil };
+    const change: ScheduleChange =
+      schedule.next >= earliest
+        ? { where: { ...where, nextFrom: earliest }, add: { ...counts, next: lengthMs }, set }
+        : {
+            // Nobody has reserved the time until now, or it is not to be used: it is skipped.
+            where: { ...where, nextBefore: earliest },
+            add: counts,
+            set: { ...set, next: earliest + lengthMs },
+          };
+    const changed = await store.change(limit, change);
+    if (changed !== undefined) {
+      return { schedule: changed, slots: slotsOf(schedule, changed.next - lengthMs, wanted) };
+    }
     schedule = await readOrCreate();
   }
   throw new StoreAway('noAnswer', undefined, `the schedule of ${limit} changed ${mostRounds} times in a row`);
-
-  async function grant(from: Schedule): Promise<Reserved | undefined> {
-    const now = shared.now();
-    const wanted = count(from);
-    const lengthMs = (wanted * 1000) / from.pace;
-    const holdUntil = Math.max(from.holdUntil, report.holdUntil);
-    const earliest = Math.max(now + storeMs, holdUntil);
-    // Reports of another epoch would blame the new pace for the old one.
-    const { answered, refused } = report.epoch === from.epoch ? report : { answered: 0, refused: 0 };
-    const told = ahead === undefined ? {} : { 'window.reserved': 1, 'window.ahead': ahead };
-    const counts = { 'window.answered': answered, 'window.refused': refused, ...told };
-    const inTurn = from.next >= earliest;
-    const change: ScheduleChange = inTurn
-      ? {
-          where: { epoch: from.epoch, nextFrom: earliest, atUntil: now + skewMs },
-          add: { ...counts, next: lengthMs },
-          set: { at: now, holdUntil },
-        }
-      : {
-          // Nobody has reserved the time until now, or it is not to be used: it is skipped.
-          where: { epoch: from.epoch, nextBefore: earliest, atUntil: now + skewMs },
-          add: counts,
-          set: { at: now, holdUntil, next: earliest + lengthMs },
-        };
-    const changed = await store.change(limit, change);
-    if (changed === undefined) return undefined;
-    return { schedule: changed, slots: slotsOf(from, changed.next - lengthMs, wanted) };
-  }
 
   async function readOrCreate(): Promise<Schedule> {
     const found = await store.read(limit);

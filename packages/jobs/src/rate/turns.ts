@@ -91,7 +91,8 @@ export function createTurns(
       pace = at;
       go();
       const [next] = slots;
-      if (next === undefined || waiting() === 0 || !mayGo()) return undefined;
+      if (next === undefined || !mayGo() || Object.values(lines).every((line) => line.length === 0))
+        return undefined;
       return Math.max(1, next.at - shared.now());
     },
     expire(all = false) {
@@ -107,7 +108,7 @@ export function createTurns(
       slots = slots.filter(({ at }) => at >= time);
     },
     get waiting() {
-      return waiting();
+      return lines.first.length + lines.inLine.length + lines.last.length;
     },
     get slots() {
       return slots.length;
@@ -120,10 +121,6 @@ export function createTurns(
     },
   };
 
-  function waiting(): number {
-    return lines.first.length + lines.inLine.length + lines.last.length;
-  }
-
   function take(): Waiter | undefined {
     const waited = ++sinceLast >= lastEvery ? lines.last.shift() : undefined;
     const next = waited ?? lines.first.shift() ?? lines.inLine.shift() ?? lines.last.shift();
@@ -134,7 +131,10 @@ export function createTurns(
   function go(): void {
     if (!mayGo()) return;
     const now = shared.now();
-    earnCredit();
+    const at = clock.monotonic();
+    const earned = ((at - creditAt) * pace * catchUpFactor) / 1000;
+    credit = Math.min(Math.max(1, pace * burstShare), credit + earned);
+    creditAt = at;
     let used = 0;
     for (const slot of slots) {
       if (slot.at > now) break;
@@ -148,13 +148,6 @@ export function createTurns(
       used++;
     }
     if (used > 0) slots.splice(0, used);
-  }
-
-  function earnCredit(): void {
-    const now = clock.monotonic();
-    const earned = ((now - creditAt) * pace * catchUpFactor) / 1000;
-    credit = Math.min(Math.max(1, pace * burstShare), credit + earned);
-    creditAt = now;
   }
 
   function give({ resolve, since }: Waiter, slot: Slot): void {

@@ -84,13 +84,16 @@ export async function runGroup(
         if (signal?.aborted === true) return { ...stoppedBy(signal.reason, failure), ...owner, counts };
         lease.assertHeld();
         if (job.keepsPiece === true || clock.monotonic() - reportedAt >= reportEveryMs) {
-          unfinished = inHand(piece);
+          // Only JSON comes back from a record; what is to be waited for is no work.
+          const keep = job.keepsPiece === true && !dryRun && !(piece instanceof Idle);
+          unfinished = keep ? { inHand: z.json().parse(piece) } : {};
           const goOn = await reported({ status: 'running', ...owner, counts, ...unfinished });
           if (!goOn) return { status: 'failed', ...owner, counts, reason: 'the run was ended' };
           reportedAt = clock.monotonic();
         }
         if (piece instanceof Idle) {
-          await pause(piece);
+          // Cut short if the group is to stop: the next look at the signal says why.
+          await clock.sleep(piece.ms, signal).catch(() => {});
           continue;
         }
         const done: Processed = dryRun
@@ -131,17 +134,6 @@ export async function runGroup(
   async function* pieces() {
     if (before.inHand !== undefined && !dryRun) yield before.inHand;
     yield* job.plan(group, { dryRun, run: { runId, request, counts } });
-  }
-
-  /** Only JSON comes back from a record; what is to be waited for is no work. */
-  function inHand(piece: unknown): Pick<GroupRecord, 'inHand'> {
-    const keep = job.keepsPiece === true && !dryRun && !(piece instanceof Idle);
-    return keep ? { inHand: z.json().parse(piece) } : {};
-  }
-
-  async function pause({ ms }: Idle): Promise<void> {
-    // Cut short if the group is to stop: the next look at the signal says why.
-    await clock.sleep(ms, signal).catch(() => {});
   }
 }
 

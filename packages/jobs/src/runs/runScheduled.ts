@@ -110,16 +110,13 @@ async function runTick(
     // A group that found nothing needs no record; one that failed does.
     const idle = record.status === 'completed' && Object.keys(record.counts).length === 0;
     if (idle && created === undefined) return true;
-    created ??= create().catch((error: unknown) => {
+    const at = new Date(clock.now()).toISOString();
+    const run = { id: runId, job: job.name, trigger: 'timer', dryRun: false, groups: {} } as const;
+    created ??= runs.create(newRun(run, at)).catch((error: unknown) => {
       created = undefined;
       throw error;
     });
     await created;
     return runs.updateGroup({ job: job.name, runId }, group, record, new Date(clock.now()).toISOString());
-  }
-
-  function create(): Promise<boolean> {
-    const at = new Date(clock.now()).toISOString();
-    return runs.create(newRun({ id: runId, job: job.name, trigger: 'timer', dryRun: false, groups: {} }, at));
   }
 }

@@ -2,13 +2,14 @@ import { type Lease, type Locks, noLease, workItemLockKey } from '@payonce/lease
 import { systemClock } from '@payonce/leases/clock';
 import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
 import type { InstanceOptions } from '../instance.ts';
+import { inSpan } from '../tracing.ts';
 import type { Effects, RecordedEffect } from './effects.ts';
 import { countRetried, nextTry, type SendAgain } from './nextTry.ts';
 import type { PoisonItems } from './poison.ts';
 import { createProcessSeveral } from './processSeveral.ts';
 import { sendOnce } from './sendOnce.ts';
 import type { Stage } from './stage.ts';
-import { inItemSpan, inMessageSpan, itemsOf, type ReadWorkItem, readWorkItem } from './workItem.ts';
+import { traceparentOf, inItemSpan, itemsOf, type ReadWorkItem, readWorkItem } from './workItem.ts';
 
 /**
  * The way of one work item:
@@ -59,7 +60,8 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
     try {
       const items = itemsOf(message);
       if (items === undefined) return await processOne(message);
-      return await inMessageSpan(message, items.length, () => processSeveral(message, items));
+      const start = { attributes: { 'work_item.count': items.length }, parent: traceparentOf(message) };
+      return await inSpan('process work items', start, () => processSeveral(message, items));
     } catch (error) {
       // The queue says nothing about why a message failed, so the error is left where the poison record finds it.
       await poison?.noteFailure(message, error).catch(() => {});

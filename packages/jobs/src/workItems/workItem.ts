@@ -48,7 +48,9 @@ const severalSchema = z.object({ items: z.array(z.unknown()).min(1) });
  */
 export function workItemMessages(items: readonly unknown[], traceparent?: string): unknown[] {
   const trace = traceparent === undefined ? {} : { traceparent };
-  return [...Map.groupBy(items, stageNameOf).values()].flatMap((ofStage) =>
+  const stageOf = (item: unknown) =>
+    typeof item === 'object' && item !== null && 'stage' in item ? item.stage : undefined;
+  return [...Map.groupBy(items, stageOf).values()].flatMap((ofStage) =>
     portions(ofStage).map((some) =>
       some.length > 1 ? { items: some, ...trace } : withTrace(some[0], traceparent),
     ),
@@ -75,10 +77,6 @@ function portions(items: readonly unknown[]): unknown[][] {
     }
   }
   return all;
-}
-
-function stageNameOf(item: unknown): unknown {
-  return typeof item === 'object' && item !== null && 'stage' in item ? item.stage : undefined;
 }
 
 /** The name under which the effect of a work item is recorded, unique for its resource. */
@@ -165,10 +163,4 @@ export function withTrace(item: unknown, traceparent: string | undefined): unkno
 export function inItemSpan<T>(item: WorkItem, work: () => Promise<T>): Promise<T> {
   const attributes = { 'work_item.stage': item.stage, 'work_item.resource': item.resourceId };
   return inSpan(`work item ${item.stage}`, { attributes, parent: traceparentOf(item) }, work);
-}
-
-/** Does the work items of a message in a span of the trace that the message carries. */
-export function inMessageSpan<T>(message: unknown, count: number, work: () => Promise<T>): Promise<T> {
-  const start = { attributes: { 'work_item.count': count }, parent: traceparentOf(message) };
-  return inSpan('process work items', start, work);
 }
