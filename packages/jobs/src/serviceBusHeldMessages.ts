@@ -62,18 +62,14 @@ export async function renewMessageLock(
 const sendTimeoutMs = 15_000;
 
 /**
- * The id under which a message is sent again: another one, since duplicate detection would drop it under its own, and always
- * the same one, so that a message which is delivered twice is sent again once. With ids of their own, the copies would
- * multiply for as long as Service Bus loses answers. Pure.
+ * The id of a message that is sent again: not its own, which duplicate detection would drop, and always the same, so that a
+ * message delivered twice is sent once. Pure.
  */
 export function idOfNext(messageId: string): string {
   return createHash('sha256').update(messageId).digest('hex').slice(0, 32);
 }
 
-/**
- * Sends the message with this id again, to appear in the queue after `delayMs` milliseconds, in the trace that it belongs to.
- * Without an id it gets a random one.
- */
+/** Sends a message again in its trace, to appear after `delayMs` milliseconds. No id: it gets a random one. */
 export async function sendAgain(
   sender: Pick<ServiceBusSender, 'sendMessages'>,
   body: unknown,

@@ -91,10 +91,7 @@ export function inTrace<Fn extends (...args: never[]) => unknown>(
   return traceparent === undefined ? fn : registered.continued(traceparent, fn);
 }
 
-/**
- * The traceparent among the properties of such a message; undefined if there is none that can be read. A function gets the
- * names with their first letter in lower case.
- */
+/** The traceparent among the properties of such a message, if it can be read. Functions get names with a small first letter. */
 export function traceparentIn(properties: Readonly<Record<string, unknown>> | undefined): string | undefined {
   const given = properties?.traceparent ?? properties?.['Diagnostic-Id'] ?? properties?.['diagnostic-Id'];
   return typeof given === 'string' && parseTraceparent(given) !== undefined ? given : undefined;

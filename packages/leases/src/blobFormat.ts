@@ -55,16 +55,11 @@ function escapeUnit(unit: number): string {
   return unit < 0x100 ? `=${unit.toString(16).padStart(2, '0')}` : `=u${unit.toString(16).padStart(4, '0')}`;
 }
 
-/**
- * Metadata of a lock's blob. Names are case-insensitive, values travel as HTTP headers, the limit is 8 KB in
- * all.
- */
+/** Metadata of a lock's blob: names are case-insensitive, values travel as HTTP headers, 8 KB in all. */
 export type LockMetadata = Record<string, string>;
 
 /**
- * The metadata of a lock, with the record of a holder that took a fence.
- *
- * @throws RangeError if a part of the owner is longer than 256 characters.
+ * The metadata of a lock, with the record of a holder that took a fence. @throws RangeError if an owner has over 256 characters
  */
 export function toMetadata(key: string, record?: LockRecord): LockMetadata {
   const metadata: LockMetadata = { key: toHeader(key) };
@@ -100,10 +95,7 @@ export function fromMetadata(metadata: LockMetadata): LockRecord | undefined {
   return valid ? record : undefined;
 }
 
-/**
- * Printable ASCII stays as it is, so that people can read it. Anything else becomes `~` and the base64url of
- * its UTF-16 code units.
- */
+/** Printable ASCII stays readable. Anything else becomes `~` and the base64url of its UTF-16 code units. */
 function toHeader(text: string): string {
   return /^[\x21-\x7d][\x21-\x7e]*$/.test(text)
     ? text
@@ -114,10 +106,7 @@ export function fromHeader(text: string): string {
   return text.startsWith('~') ? Buffer.from(text.slice(1), 'base64url').toString('utf16le') : text;
 }
 
-/**
- * The other states, `available`, `expired` and `broken`, can be acquired
- * (https://learn.microsoft.com/rest/api/storageservices/lease-blob).
- */
+/** Blobs in other states can be acquired (https://learn.microsoft.com/rest/api/storageservices/lease-blob). */
 const heldStates: readonly string[] = ['leased', 'breaking'];
 
 /** A version as an ETag. One that this store cannot have given out becomes an ETag that no blob has. */
@@ -130,10 +119,7 @@ export function view(state = '', metadata: Record<string, string> = {}, version 
   return { held, record: fromMetadata(metadata), version, now: date?.getTime() };
 }
 
-/**
- * The blob service's error codes that matter here:
- * https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes.
- */
+/** Error codes (https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes). */
 export const blobError = {
   containerNotFound: 'ContainerNotFound',
   blobExists: 'BlobAlreadyExists',
@@ -157,10 +143,7 @@ export interface BlobAnswer {
   code: string;
 }
 
-/**
- * The refusal (404, 409 or 412) in an error. Undefined for any other error, such as a reset connection or a
- * 5xx: those say nothing about the lock.
- */
+/** The refusal (404, 409 or 412) in an error. Undefined for any other error: it says nothing about the lock. */
 export function blobAnswer(error: unknown): BlobAnswer | undefined {
   if (!(error instanceof RestError) || error.statusCode === undefined) return undefined;
   if (![404, 409, 412].includes(error.statusCode)) return undefined;

@@ -1,13 +1,9 @@
-/**
- * The highest fence that the store of the protected data has seen for a lock; undefined if it has seen none. New fences are
- * higher, even if the lock store lost its data or was exchanged for another.
- */
+/** The highest fence that the protected data has seen, which new ones exceed even if the lock store lost its data. */
 export type FenceFloor = (key: string, signal: AbortSignal) => Promise<number | undefined>;
 
 /**
- * The first number above the last fence of the lock and above `floor` that is no less than `now`, in milliseconds since the
- * epoch. So fences rise even if the store has lost its data, as long as that clock does not go back and the lock is acquired
- * less than a thousand times a second.
+ * The fencing token of a new holder: above the last one and above `floor`, and no less than `now` (ms since the epoch). So it
+ * rises even if the store has lost its data, unless that clock goes back or the lock is acquired a thousand times a second.
  */
 export function nextFence(last: number | undefined, now: number, floor = 0): number {
   return Math.max(1, (last ?? 0) + 1, Math.floor(now), floor + 1);

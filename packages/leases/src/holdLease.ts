@@ -38,8 +38,7 @@ import { startTenure } from './tenure.ts';
 type State = 'held' | 'lost' | 'releasing' | 'released';
 
 /**
- * Takes charge of a lease that the store has granted: renews it until it is released or lost. It is lost already if the store
- * says so. `ended` is called once, when it is released or lost.
+ * Renews a lease that the store has granted until it is released or lost; then `ended` is called once. It may be lost already.
  */
 export function holdLease(
   acquired: Acquired,

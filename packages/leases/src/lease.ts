@@ -8,10 +8,7 @@ import type { Backoff, LeaseTiming } from './timing.ts';
 /** A lock that this process holds. Release it when done: `await using` does. */
 export interface Lease extends AsyncDisposable {
   readonly key: string;
-  /**
-   * Fencing token: greater than that of every earlier holder. Send it with each write that the lease
-   * protects. 0 for a lease without a fence.
-   */
+  /** Fencing token: greater than every earlier holder's, 0 without one. Send it with each write that the lease protects. */
   readonly fence: number;
   readonly owner: LeaseOwner;
   /**
@@ -20,15 +17,9 @@ export interface Lease extends AsyncDisposable {
    * through `assertHeld()` or `lost` only.
    */
   readonly signal: AbortSignal;
-  /**
-   * Why the lease was lost; undefined while it is held, and after a timely release. Compares the clock, as
-   * `assertHeld` does.
-   */
+  /** Why the lease was lost; undefined while it is held, and after a timely release. Compares the clock. */
   readonly lost: Loss | undefined;
-  /**
-   * Time left until the holder stops trusting the lease if no further renewal succeeds (ms): 0 once it is lost or released. Renewals
-   * go on by themselves, so work that needs longer than this only has to call `assertHeld` again.
-   */
+  /** Time until the holder stops trusting the lease if no further renewal succeeds (ms); 0 once it is lost or released. */
   readonly remainingMs: number;
   /**
    * Call it right before each side effect. It compares the clock, so it is right even in the first line of
@@ -46,24 +37,19 @@ export interface Lease extends AsyncDisposable {
 
 /** Options of acquiring a lease. */
 export interface LeaseChoice {
-  /**
-   * Default true: the lease gets a fencing token and records its owner. False halves its requests; use it
-   * only if the effects of the work are idempotent.
-   */
+  /** Default: true. False halves the requests, without a fencing token and owner: only for work with idempotent effects. */
   fenced?: boolean;
 }
 
 /**
- * Takes leases on locks by key. The caller must release every lease; `await using` does.
- *
- * A key has 1 to 1,024 characters, and each part of an owner at most 256; the owner is that of `createLocks` unless told. Others are refused with a RangeError, or a
- * TypeError if they are no text, before anything is asked of the store.
+ * Takes leases on locks by key. The caller must release every lease; `await using` does. A key has 1 to 1,024 characters, each
+ * part of an owner (default: that of `createLocks`) at most 256; others are refused with a RangeError or TypeError before any
+ * request.
  */
 export interface Locks {
   /**
-   * Tries once. Resolves with null if the lock is held elsewhere or this process is shutting down.
-   *
-   * @throws LockStoreFailed if the store did not answer in three attempts, or will not answer any.
+   * Tries once. Null if the lock is held elsewhere or this process shuts down. @throws LockStoreFailed after three tries, or if
+   * it is permanent.
    */
   tryAcquire(key: string, owner?: LeaseOwner, options?: LeaseChoice): Promise<Lease | null>;
   /**
@@ -87,10 +73,7 @@ export interface Locks {
 
 type OnError = (error: unknown, key: string) => void;
 
-/**
- * The locks of one process, and their shutdown. Disposal (`await using`) drains them without grace, and disposes of the
- * store: nothing of them keeps the process alive.
- */
+/** The locks of one process, and their shutdown. Disposal drains them without grace and disposes of the store. */
 export interface ProcessLocks extends Locks, AsyncDisposable {
   /** Aborts when `drain` begins. Long-running work should check it and stop after the current step. */
   readonly stopping: AbortSignal;
@@ -129,10 +112,7 @@ export interface LocksOptions {
 
 /** A lease as its process sees it, which can take it away at shutdown. */
 export interface HeldLease extends Lease {
-  /**
-   * Takes the lease away from its holder, who learns of it through `signal`, and gives it back to the store.
-   * Never rejects.
-   */
+  /** Takes the lease from its holder, who learns of it by `signal`, and gives it back to the store. Never rejects. */
   surrender(detail: string): Promise<void>;
 }
 
@@ -185,10 +165,7 @@ export interface Loss {
   detail: string;
 }
 
-/**
- * The lease no longer protects the work: stop before the next side effect. Final. Do not retry under this
- * lease; acquire a new one.
- */
+/** The lease no longer protects the work: stop before the next side effect. Final: acquire a new one. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
   readonly key: string;
@@ -212,10 +189,7 @@ export class LeaseReleased extends Error {
   }
 }
 
-/**
- * The lock could not be acquired within the wait. `cause` is a `LockStoreFailed` if the last attempt got no
- * answer.
- */
+/** The lock was not acquired within the wait. `cause`: the `LockStoreFailed` of the last attempt, if it got no answer. */
 export class LockTimeout extends Error {
   override readonly name = 'LockTimeout';
   readonly key: string;

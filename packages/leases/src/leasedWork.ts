@@ -100,12 +100,8 @@ export type Singleton = <Input, Context extends Invocation, Output>(
 ) => (input: Input, context: Context) => Promise<Output | undefined>;
 
 /**
- * Creates a wrapper that lets a function handler run on one instance at a time:
- *
- * `singleton('nightly', handler, { whenHeld: 'skip' })`
- *
- * `instance` names this process as the owner of its leases, and `choice` says how they are acquired. The handler must call `lease.assertHeld()` before
- * each side effect.
+ * Wraps function handlers to run on one instance at a time: `singleton('nightly', handler, { whenHeld: 'skip' })`. `instance`
+ * owns the leases, `choice` says how they are acquired. The handler must call `lease.assertHeld()` before each side effect.
  */
 export function createSingleton(locks: Locks, instance: string, choice: LeaseChoice = {}): Singleton {
   return (key, handler, policy) => async (input, context) => {
@@ -125,11 +121,9 @@ export function createSingleton(locks: Locks, instance: string, choice: LeaseCho
 export type LeasedResult<T> = { kind: 'done'; value: T } | { kind: 'heldElsewhere' };
 
 /**
- * Runs `work` under a lease and releases it afterwards, even if `work` fails. If the lock is held, `work`
- * does not run: without `waitMs`, the result is `heldElsewhere`; with it, the call waits that many
- * milliseconds and then throws LockTimeout. `signal` ends the wait, not the work.
- *
- * Rejects with what `work` throws, and as `Locks.tryAcquire` or `Locks.acquire` does.
+ * Runs `work` under a lease, released even if it fails. If the lock is held: `heldElsewhere`, or with `waitMs` (milliseconds)
+ * LockTimeout after the wait, which `signal` ends. Rejects with what `work` throws, and as `Locks.tryAcquire` or
+ * `Locks.acquire` does.
  */
 export async function withLease<T>(
   locks: Locks,

@@ -27,14 +27,10 @@ if (typeof Promise.withResolvers !== 'function')
 type Taken = Pick<Acquired, 'sentAt' | 'fence'>;
 
 /**
- * Tries once to acquire the lock. Returns null if another lease holds it.
- *
- * On a store that can: take. Elsewhere, fenced: look, acquire, raise. The look returns the version and the fence that the raise needs, and on a held
- * lock it saves an acquire that would be refused. Where only the holder can look: acquire, look, raise. Unfenced:
- * acquire only. A missing lock is created on the way.
- *
- * @throws LockStoreFailed if a request got no answer in `tries` attempts, or if the lease ran out before it
- * could be used. A lease acquired by then is released.
+ * Tries once to acquire the lock; null if another lease holds it. On a store that can: take. Elsewhere: look, acquire, raise
+ * (where only the holder can look: acquire, look, raise; unfenced: acquire). A missing lock is created. @throws LockStoreFailed
+ * if a request got no answer in `tries` attempts, or the lease ran out before it could be used. A lease acquired by then is
+ * released.
  */
 export async function attemptAcquire(
   wanted: Wanted,
@@ -137,10 +133,8 @@ export async function attemptAcquire(
 }
 
 /**
- * The locks of one process. Call `drain` before the process ends: one that dies without it leaves its locks
- * occupied until their leases run out.
- *
- * @throws RangeError unless the store grants leases of `leaseSeconds`.
+ * The locks of a process. Call `drain` before it ends, or they stay held until their leases run out. @throws RangeError unless
+ * the store grants leases of `leaseSeconds`.
  */
 export function createLocks(store: LockStore, options: LocksOptions = {}): ProcessLocks {
   const { clock = systemClock, telemetry = noTelemetry, random = Math.random } = options;

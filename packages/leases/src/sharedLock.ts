@@ -20,10 +20,8 @@ export type WaitChoice = LeaseChoice & {
 };
 
 /**
- * Takes all of these locks or none, in the order of their names, so that two who want some of the same never wait for each other in
- * a circle.
- *
- * @throws RangeError for no keys, and whatever `Locks.acquire` throws; those that were acquired by then are released.
+ * Takes all of these locks or none, in the order of their names: no two wait in a circle. @throws RangeError for no keys, and
+ * whatever `Locks.acquire` throws; those acquired by then are released.
  */
 export async function acquireAll(
   locks: Locks,
@@ -75,19 +73,13 @@ function grouped(leases: readonly Lease[]): LeaseGroup {
   };
 }
 
-/**
- * A lock of `count` permits. Who takes one shares it with the others: a counting semaphore. Who takes all of them has it alone: then
- * the others are readers, and this is the writer.
- */
+/** A lock of `count` permits: who takes one shares it, who takes all has it alone (readers and a writer). */
 export interface SharedLock {
   /** Takes a permit. Resolves with null if there is none. Its fence rises among the holders of this permit (`lease.key`) only. */
   tryShare(owner?: LeaseOwner, choice?: LeaseChoice): Promise<Lease | null>;
   /** Waits for a permit. @throws as `Locks.acquire` does. */
   share(owner: LeaseOwner | undefined, choice: WaitChoice): Promise<Lease>;
-  /**
-   * Takes all permits, one after the other, and keeps those that it has while it waits for the rest: no stream of readers keeps a
-   * writer out. @throws as `Locks.acquire` does.
-   */
+  /** Takes all permits one by one and keeps them while it waits, so readers keep no writer out. Throws as `share` does. */
   exclude(owner: LeaseOwner | undefined, choice: WaitChoice): Promise<LeaseGroup>;
 }
 

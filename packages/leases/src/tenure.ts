@@ -31,9 +31,8 @@ export function startTenure(
 }
 
 /**
- * When a holder stops trusting a lease whose last successful request was sent at `sentAt`. The store counts
- * from the arrival of that request, which is later, so the holder's time always ends first. Counted from the
- * answer, it could end last.
+ * End of a holder's trust. The store counts from the arrival of the request, which is later than `sentAt`, so the holder's time
+ * always ends first.
  */
 export function trustedUntil(sentAt: number, timing: LeaseTiming): number {
   return sentAt + timing.leaseMs - timing.marginMs;

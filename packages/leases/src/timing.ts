@@ -8,10 +8,7 @@ export interface LeaseTiming {
    * Time by which the holder stops trusting it sooner than the store, for clock drift and side effects in flight.
    */
   marginMs: number;
-  /**
-   * Time before the end of its trust at which a holder is told, if no renewal succeeded. A timer may be late,
-   * never early.
-   */
+  /** Time before the end of its trust at which a holder is told, if no renewal succeeded. A timer may be late. */
   timerSlackMs: number;
   /** From one renewal to the next, ± `renewJitter`. */
   renewEveryMs: number;
@@ -25,10 +22,8 @@ export interface LeaseTiming {
 }
 
 /**
- * The timing of a lease of `seconds`. It is renewed at a third of its time, so that two renewals may fail. One request
- * takes at most a sixth of it, and never more than 5 s. The margin is a fifth of a short lease, and 3 s from 15 s on.
- *
- * @throws RangeError unless `seconds` is more than 0.
+ * A lease of `seconds` is renewed at a third of its time, so that two renewals may fail. A request takes at most a sixth, and 5
+ * s; the margin is a fifth, and 3 s at most. @throws RangeError unless `seconds` is more than 0.
  */
 export function leaseTiming(seconds: number): LeaseTiming {
   if (!(seconds > 0)) throw new RangeError(`A lease lasts more than 0 s, not ${seconds} s`);

@@ -99,9 +99,8 @@ export async function waitForLock(
 }
 
 /**
- * Milliseconds to pause before the next look, after `tries` earlier pauses. The span doubles up to a ceiling,
- * and each pause is drawn from its upper half. The ceiling is low on purpose: an old waiter looks nearly as
- * often as a new one, so nobody starves. `random` returns values in [0, 1).
+ * Milliseconds before the next look, after `tries` earlier pauses: the upper half of a span that doubles up to a low ceiling,
+ * so that an old waiter looks nearly as often as a new one and nobody starves. `random` returns values in [0, 1).
  */
 function waitBefore(tries: number, { firstMs, mostMs }: Backoff, random: () => number): number {
   const span = exponentialBackoff(tries + 1, { base: firstMs, cap: mostMs });

@@ -28,10 +28,7 @@ export function cosmosDocuments(container: Container): DocumentStore {
   };
 }
 
-/**
- * Runs one transaction in the terms of Cosmos. The only caller of `items.batch`, which resolves even if the batch fails:
- * every result code is checked here. @throws {StoreAway} the store refuses the app as such
- */
+/** Runs a transaction. `items.batch` resolves even if it fails: each code is checked. @throws {StoreAway} all is refused */
 export async function runBatch(
   container: Container,
   partition: string,
@@ -124,9 +121,8 @@ function whyAway(error: unknown): StoreAway['reason'] | undefined {
 }
 
 /**
- * An answer that is not the service's: a gateway in front of it says 503 with a page, or with nothing. The SDK (4.x,
- * RequestHandler.js) parses every body as JSON and reads `message` of it, so it throws a `SyntaxError`, or a `TypeError` of
- * its own.
+ * An answer of a gateway, a page or nothing: the SDK (4.x, RequestHandler.js) throws a `SyntaxError`, or a `TypeError` of its
+ * own.
  */
 function isUnreadable(error: unknown): boolean {
   if (error instanceof SyntaxError) return true;
@@ -204,8 +200,7 @@ const countSchema = z.tuple([z.number()]);
 const longestId = 1023;
 
 /**
- * Reads one document; undefined if there is none. That includes ids that no document can have, for which the SDK throws
- * or the service answers 400: callers pass ids from outside. @throws {StoreAway}
+ * Reads one document; undefined if there is none, or can be none with this id, which may come from outside. @throws {StoreAway}
  */
 export async function readDocument(container: Container, partition: string, id: string): Promise<unknown> {
   if (!canBeId(id)) return undefined;

@@ -20,9 +20,8 @@ export interface ListByTime {
 }
 
 /**
- * One page in the order of a time. Its continuation is the last time: the service gives no token for an order over several
- * partitions. Documents of the same millisecond have no order among themselves, so a change of one between two pages may
- * hide another. Items are as they are stored. @throws {BadContinuation}
+ * One page in the order of a time, which is the continuation. Documents of the same millisecond have no order, so a change
+ * between two pages may hide one. Items are as stored. @throws {BadContinuation}
  */
 export async function pageByTime(
   container: Container,

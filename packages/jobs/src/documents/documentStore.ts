@@ -18,10 +18,7 @@ export interface Create {
   readonly document: { readonly id: string };
 }
 
-/**
- * Changes part of a document and leaves the rest as it is, so a process never drops fields it does not know. Refused if
- * the version or a condition does not hold, or if there is no such document.
- */
+/** Changes part of a document. Refused if the version or a condition does not hold, or if there is no such document. */
 export interface Patch {
   readonly kind: 'patch';
   readonly id: string;

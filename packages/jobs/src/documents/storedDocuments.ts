@@ -27,10 +27,7 @@ export class NewerVersion extends Error {
   }
 }
 
-/**
- * The documents that have the right shape. The others are passed over, because one of them must not hold up the rest:
- * documents of a newer release silently, broken ones with a report.
- */
+/** The documents that have the right shape. Broken ones are passed over with a report, those of a newer release silently. */
 export function readableDocuments<T>(
   documents: readonly unknown[],
   schema: z.ZodType<T>,
@@ -54,10 +51,7 @@ export function readableDocument<T>(document: unknown, schema: z.ZodType<T>, typ
   return schema.parse(document);
 }
 
-/**
- * An object schema that keeps the fields it does not know, so that an older process which writes the object back does not
- * drop what a newer release added. Its type has the known fields only.
- */
+/** An object schema that keeps fields it does not know: an older process that writes the object back drops nothing. */
 export function tolerantObject<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape> {
   return z.looseObject(shape);
 }
@@ -66,10 +60,7 @@ function idOf(document: unknown): string {
   return typeof document === 'object' && document !== null && 'id' in document ? String(document.id) : '';
 }
 
-/**
- * The id of a document of our own that is stored beside what others name: no import takes an id that begins with a colon, so
- * none is ever in the way. `name`: without the characters / \\ ? and #, which Cosmos DB refuses in an id.
- */
+/** The id of a document of our own: no import takes an id that begins with a colon. `name` has none of / \\ ? and #. */
 export function systemId(name: string): string {
   return `:${name}`;
 }

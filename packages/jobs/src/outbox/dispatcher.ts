@@ -7,17 +7,11 @@ import { workInFlight } from '../workInFlight.ts';
 import { type DispatchDecision, decideDispatch, type SendResult, markDispatched } from './messageMoves.ts';
 import type { OutboxMessage } from './outboxMessage.ts';
 
-/**
- * Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects and
- * always ends, because whatever arrives meanwhile waits for it, and so does the only sweeper.
- */
+/** Sends messages in few requests; one result each, in order. Never rejects, and always ends: a sweeper waits for it. */
 export type SendMessages = (messages: readonly OutboxMessage[]) => Promise<readonly SendResult[]>;
 
 export interface Dispatcher {
-  /**
-   * Sends a message that is stored and pending, and records what became of it. Resolves when that is done, even if it
-   * failed: the message then stays pending (or is parked), and the sweeper comes back to it.
-   */
+  /** Sends a stored pending message and records the result. Resolves even if that failed: the sweeper comes back to it. */
   dispatch(message: OutboxMessage): Promise<DispatchDecision>;
 }
 
@@ -27,11 +21,8 @@ interface Entry {
 }
 
 /**
- * A dispatcher that coalesces: while one round of sends is in flight, further messages gather, and the next round takes
- * them all. Many commits need few requests, and a single message is not delayed.
- *
- * A process that dies between the send and the mark leaves the message pending, and it is sent again. The consumer copes
- * with that, and duplicate detection on Service Bus (the message id is the batch id) usually spares it the work.
+ * A dispatcher that coalesces: while one round of sends is in flight, further messages gather for the next. A process that dies
+ * between send and mark leaves the message pending; it is sent again, and the consumer or duplicate detection copes.
  */
 export function createDispatcher({
   documents,
@@ -126,34 +117,22 @@ const unknownDestination: SendMessages = async (messages) =>
     error: `no destination is called "${destination}" here`,
   }));
 
-/**
- * Sends what this process has just stored. A process that dies first leaves its messages to the sweeper, like any message that
- * is not dispatched at once.
- */
+/** Sends what this process has just stored. If the process dies first, the sweeper does. */
 export interface Sender {
   /** Sends a message at once; see `Dispatcher.dispatch`. */
   send(message: OutboxMessage): Promise<DispatchDecision>;
-  /**
-   * Sends a message as soon as no urgent work is in progress in this process, and after five seconds in any case: receipts
-   * wait while payments are being made.
-   */
+  /** Sends a message once no urgent work is in progress in this process, and after five seconds in any case. */
   sendWhenIdle(message: OutboxMessage): void;
   /** Marks urgent work as in progress until the result is disposed of. */
   busy(): Disposable;
-  /**
-   * For a process that stops: resolves when everything handed over so far has been dispatched, or after `withinMs`
-   * milliseconds. The rest is then left to the sweeper.
-   */
+  /** Resolves when all that was handed over has been dispatched, or after `withinMs` (ms); the sweeper has the rest. */
   drained(withinMs: number): Promise<void>;
 }
 
 /** Messages held in memory. The sweeper takes the rest from the store. */
 const maxWaiting = 1_000;
 
-/**
- * Longest wait for urgent work to end (ms): payments that wait for their turns can go on for hours. By then the sweeper would
- * take the messages, one by one.
- */
+/** Longest wait for urgent work to end (ms). By then the sweeper would take the messages, one by one. */
 const longestWaitMs = 5_000;
 
 export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {

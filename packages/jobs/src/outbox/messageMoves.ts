@@ -15,11 +15,8 @@ import {
 const inlineDispatchMs = 10_000;
 
 /**
- * A new message, to be created in the transaction of the change that it announces at `now` (milliseconds). It carries the
- * active trace to its receiver.
- *
- * `shard` is the value of the container's partition key. Unless the key is called that, too, it belongs among the content
- * as well: what else is there is stored with the message.
+ * A new message, to be created in the transaction of the change that it announces at `now` (ms). It carries the active trace.
+ * `shard`: the value of the container's partition key, which belongs among the content as well if it is called differently.
  */
 export function newOutboxMessage<Content extends NewOutboxMessage>(
   content: Content,
@@ -109,9 +106,8 @@ export interface Dispatched {
 }
 
 /**
- * Records what became of messages, many to a transaction, as long as nobody else has recorded something since they were read.
- * Does not wait for a store that gives no clear answer, and does not reject for its sake. Returns for how many the answer was
- * not clear: those that are still pending are sent again.
+ * Records decisions, many to a transaction, unless somebody else has recorded one since. Does not wait for a store that gives
+ * no clear answer: returns for how many it was not clear, which are sent again if they are still pending.
  */
 export async function markDispatched(
   store: { documents: DocumentStore; clock: Clock },

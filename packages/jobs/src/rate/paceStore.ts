@@ -14,8 +14,7 @@ export const scheduleSchema = tolerantObject({
   /** The provider asked for no calls before this time (`Retry-After`). 0: it did not. */
   holdUntil: z.number(),
   /**
-   * Outcomes of the calls since `since`. `reserved`: number of reservations by any instance; `ahead`: sum of the calls that the
-   * instance then had ahead of it, over these reservations.
+   * Outcomes of the calls since `since`; number of reservations, and the sum of the calls that the instances had ahead at each.
    */
   window: tolerantObject({
     since: z.number(),
@@ -60,10 +59,7 @@ export interface ScheduleChange {
   readonly set?: Partial<Schedule>;
 }
 
-/**
- * Where schedules are kept, one for each limit. packages/jobs/test/rate/paceStoreContract.ts says how a store behaves. All methods may
- * reject with `StoreAway`.
- */
+/** Where schedules are kept; see packages/jobs/test/rate/paceStoreContract.ts. All methods may reject with `StoreAway`. */
 export interface PaceStore {
   read(limit: string): Promise<Schedule | undefined>;
   /** Creates a schedule; the first one stays. */

@@ -25,15 +25,9 @@ interface PacerPolicy {
 
 /** Hands out turns to make calls, such that all instances together keep to the rate. */
 export interface Pacer {
-  /**
-   * The turn of a call; undefined if it has none before `before` (monotonic milliseconds), calls are paused, or the process
-   * stops.
-   */
+  /** Undefined if a call has no turn before `before` (monotonic milliseconds), calls are paused, or the process stops. */
   turn(before: number, place?: Place): Promise<Turn | undefined>;
-  /**
-   * Lets work with this many calls in when few others wait, in the order in which it was asked, so that work is begun
-   * shortly before its calls can be made. Undefined as for `turn`.
-   */
+  /** Lets work with so many calls in, in the order of asking, shortly before they can be made. Undefined as for `turn`. */
   admit(calls: number, before: number): Promise<Admission | undefined>;
 }
 
@@ -322,10 +316,7 @@ const skewMs = 100;
 const mostRounds = 5;
 
 /**
- * Reserves slots for `count(schedule)` calls: one request in the usual case, in which others wait too, or nobody else was
- * here meanwhile. The report goes along with it.
- *
- * @throws {StoreAway}
+ * Reserves slots for `count(schedule)` calls and reports, in one request unless somebody else came between. @throws {StoreAway}
  */
 export async function reserve(
   { store, shared, limit, ceiling, storeMs, ahead }: ReserveParts,

@@ -30,10 +30,7 @@ export const pausedWithinMs = 10_000;
 export type Gate = 'open' | 'paused' | 'unknown';
 
 export interface PauseWatch {
-  /**
-   * Tells if a call may be made now, as far as this process knows. Looks again in the background, so it can be asked before
-   * every call.
-   */
+  /** Tells if a call may be made now, as far as is known. Looks again in the background, so ask before every call. */
   readonly gate: () => Gate;
   /** Looks if the last look is no longer fresh, so that the gate answers for work that is about to begin. */
   readonly look: () => Promise<void>;

@@ -30,10 +30,7 @@ export type CallEnd =
   /** `holdUntil`: on the shared clock; 0 if the provider did not say. */
   | { kind: 'refused'; epoch: number; holdUntil: number };
 
-/**
- * Priority of a call: those that were refused go first, then those in line. `last` has what they leave, but one turn in 25 at
- * least, so that it is never held up for good.
- */
+/** Priority: refused calls go first, then those in line. `last` has what they leave, but one turn in 25 at least. */
 export type Place = 'first' | 'inLine' | 'last';
 
 const lastEvery = 25;
@@ -179,10 +176,7 @@ export function createTurns(
 /** Calls that may always be in flight at the same time. */
 const fewestInFlight = 64;
 
-/**
- * Calls in flight may grow to this multiple of what the pace and the usual latency explain (Little's law). The pace is that
- * of all instances: while this one uses a stretch that it has reserved, it has all of it.
- */
+/** Bound of calls in flight, as a multiple of what the pace of all instances and the usual latency explain (Little's law). */
 const inFlightFactor = 4;
 
 /** Weight of the newest call in the usual latency, and of the newest second in the rate. */
@@ -200,10 +194,7 @@ function createFlow(clock: Clock) {
   let lastCall = clock.monotonic();
 
   return {
-    /**
-     * True if one more call may begin at this pace (calls per second). The bound keeps calls from piling up at a provider
-     * that slows down.
-     */
+    /** True if one more call may begin at this pace (calls per second): they must not pile up at a provider that slows down. */
     hasRoom(pace: number): boolean {
       if (usualMs === undefined) return true;
       return inFlight < Math.max(fewestInFlight, (inFlightFactor * pace * usualMs) / 1000);

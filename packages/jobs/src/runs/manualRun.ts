@@ -298,8 +298,7 @@ export class HostStopping extends Error {
 }
 
 /**
- * No answer to a group that was cut short because the host is stopping: as after a crash, Durable Functions hands it to
- * another host. A failure would end the group.
+ * No answer to a group cut short because the host stops: Durable Functions hands it to another, where a failure would end it.
  */
 export async function answerUnlessStopping<T>(group: Promise<T>): Promise<T> {
   try {

@@ -13,10 +13,7 @@ import type { GroupRecord } from './runRecord.ts';
 /** Minimum milliseconds between two reports of a group. Records are for people; the work does not need them. */
 const reportEveryMs = 2_000;
 
-/**
- * Records how a group stands. False: the run has been ended, so the group stops. A rejection is counted and changes nothing
- * else: the work is done without records too.
- */
+/** Records how a group stands. False: the run has ended, so the group stops. A rejection is only counted. */
 export type ReportGroup = (record: GroupRecord) => Promise<boolean>;
 
 /**

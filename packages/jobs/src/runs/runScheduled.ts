@@ -21,10 +21,7 @@ export interface ScheduledRunParts {
   locks: Locks;
   runs: RunStore;
   instance: InstanceOptions;
-  /**
-   * Time limit of a tick (ms); Infinity: until its work is done. Default: 9.5 minutes, since Azure Functions
-   * ends a process whose function takes longer than 10.
-   */
+  /** Time limit of a tick (ms); Infinity: none. Default: 9.5 minutes, as Azure Functions ends a process after 10. */
   limitMs?: number;
 }
 
@@ -35,12 +32,9 @@ export interface ScheduledRun {
 }
 
 /**
- * One tick of a job's timer: works through every group whose lease is free, side by side, and skips those that another
- * instance has. The run record is created with the first thing to do. The tick ends after `limitMs` at the
- * latest; the next one has what is left.
- *
- * @throws an error with the reason of a failed group, because the platform counts failed executions by that. A run that
- * somebody cancelled has not failed.
+ * One tick of a job's timer: works through every group whose lease is free, side by side. The first thing to do creates the run
+ * record. What is left after `limitMs` is the next tick's. @throws an error with the reason of a failed group: the platform
+ * counts failed executions by that. A cancelled run has not failed.
  */
 export function runScheduled(
   job: Job,

@@ -69,11 +69,8 @@ export function storedAs(status: RunStatus, now: number): { status: RunStatus; s
 }
 
 /**
- * Silence of a run whose process must have died (ms). It is shown as abandoned, and as running again should it report once more.
- * A run at work reports every two seconds, and a claim that meets a store in
- * trouble takes some fourteen. The groups of a manual run are handed to another host if theirs dies, which takes Durable
- * Functions up to five minutes where host.json does not say less (`workItemQueueVisibilityTimeout`), so that run gets a
- * minute more.
+ * Silence of a run (ms) after which it is shown as abandoned. A run reports every two seconds. Durable Functions hands the
+ * groups of a manual one to another host within five minutes (`workItemQueueVisibilityTimeout`).
  */
 export const silentMs = { timer: 120_000, manual: 360_000 } as const;
 

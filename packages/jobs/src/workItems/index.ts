@@ -1,7 +1,4 @@
-/**
- * Stages of queued work whose effect is recorded once, however often a message comes.
- * `@payonce/jobs/work-items/cosmos` records the effects.
- */
+/** Stages of queued work with effects that are recorded once (`@payonce/jobs/work-items/cosmos`). */
 export { RetryLater, RetryForADay, type SendAgain } from './nextTry.ts';
 export { queuedMessage } from './queuedMessage.ts';
 export { isPoisonId, type PoisonItem, type PoisonItems, type PoisonStore, poisonItems } from './poison.ts';

@@ -53,10 +53,7 @@ interface Parts {
   run: (read: ReadWorkItem, lease: Lease) => Promise<RecordedEffect>;
 }
 
-/**
- * Creates the consumer of messages of several work items. Such a message rejects only if something cannot be sent again; it
- * is then delivered again, and what was done is done again.
- */
+/** Creates the consumer of messages of several work items. It rejects only if something cannot be sent again. */
 export function createProcessSeveral({ stages, effects, sendAgain, instance, once, run }: Parts) {
   const { clock, telemetry } = instance;
   const limits = new Map<Stage, LimitFunction>(stages.map((stage) => [stage, pLimit(sideBySide)]));

@@ -41,13 +41,10 @@ export interface WorkItemParts {
 export type WorkItemOutcome = 'done' | 'doneBefore' | 'retried' | 'resent';
 
 /**
- * Creates the consumer of the queue of work items. It runs the stage that a work item names, once: only if no effect of it is
- * recorded and, unless the stage does without, under the lease of that item. If the lease is held elsewhere it waits a
- * little and then rejects, so that the queue delivers the item again.
- *
- * A message rejects with `WorkItemRefused` if it is not a work item or its stage is unknown, with `LockTimeout` if the same
- * item is being worked on elsewhere, and with what its stage throws. A message of several work items is done once all of
- * them are, or have been sent again.
+ * Creates the consumer of the queue of work items. It runs a stage only if no effect of the item is recorded and, unless the
+ * stage does without, under the item's lease. A message of several is done once all are done or sent again. @throws
+ * {WorkItemRefused} it is not a work item, or its stage is unknown; {LockTimeout} the item is being worked on elsewhere; and
+ * what its stage throws
  */
 export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) => Promise<WorkItemOutcome> {
   const { stages, effects, locks, poison } = parts;

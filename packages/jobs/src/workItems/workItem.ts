@@ -10,8 +10,7 @@ import type { Effect, Stage, StageContext } from './stage.ts';
 const longestResourceId = 255;
 
 /**
- * One piece of queued work: a stage to run for a resource. `input` is what the stage's own schema says. Fields that it does
- * not know are kept when the item is sent again.
+ * One piece of queued work: a stage to run for a resource, with the stage's own `input`. Keeps fields that it does not know.
  */
 export const workItemSchema = tolerantObject({
   /** Absent unless a release sends something that older ones cannot do; see documents/storedDocuments.ts. */
@@ -42,9 +41,8 @@ const frameBytes = Buffer.byteLength(JSON.stringify({ traceparent: anyTraceparen
 const severalSchema = z.object({ items: z.array(z.unknown()).min(1) });
 
 /**
- * The messages that carry these work items: those of one stage travel together, `{items}`, as many as a message
- * holds. One that is alone travels as it is. With the `traceparent` of the trace that they belong to. The same items in the
- * same order give the same messages.
+ * The messages that carry these work items, the same each time: as many of one stage as a message holds, `{items}`, one that is
+ * alone as it is; and the `traceparent` of their trace.
  */
 export function workItemMessages(items: readonly unknown[], traceparent?: string): unknown[] {
   const trace = traceparent === undefined ? {} : { traceparent };
@@ -95,10 +93,8 @@ export interface ReadWorkItem {
 }
 
 /**
- * The work item that a message is, and its stage.
- *
- * @throws {WorkItemRefused} naming what is wrong with it
- * @throws {NewerVersion} a newer release sent it
+ * The work item that a message is, and its stage. @throws {WorkItemRefused} with the reason; {NewerVersion} a newer release
+ * sent it
  */
 export function readWorkItem(stages: readonly Stage[], message: unknown): ReadWorkItem {
   if (isNewer(message)) throw new NewerVersion('a work item');
@@ -123,11 +119,8 @@ function describe({ path, message }: { path: PropertyKey[]; message: string }): 
 }
 
 /**
- * Declares a stage. The handler must be idempotent in what it does outside (a name, an idempotency key): a process can
- * die after the effect and before its record.
- *
- * `lease: false` says that two processes may even run it for one work item at the same moment, as when both write the same
- * blob. Such items need no lock, and the effects of those that came in one message are recorded in one document.
+ * Declares a stage. Its handler must be idempotent outside: a process can die between the effect and its record. `lease:
+ * false`: two processes may even run it at the same moment; then the effects of one message are recorded in one document.
  */
 export function defineStage<Input extends z.ZodType>(stage: {
   name: string;
