@@ -80,26 +80,6 @@ export function blobLockStore(container: LockBlobs, pipeline: StoragePipelineOpt
     }
   }
 
-  async function put(key: string, abortSignal: AbortSignal): Promise<LockView | 'exists' | 'noContainer'> {
-    try {
-      const metadata = toMetadata(key);
-      const conditions = { ifNoneMatch: '*' };
-      const { etag, date } = await blob(key).upload('', 0, { metadata, conditions, abortSignal });
-      return view('available', metadata, etag, date);
-    } catch (error) {
-      switch (blobAnswer(error)?.code ?? '') {
-        case blobError.containerNotFound:
-          return 'noContainer';
-        case blobError.blobExists:
-        case blobError.conditionNotMet:
-        case blobError.leaseIdMissing:
-          return 'exists';
-        default:
-          throw error;
-      }
-    }
-  }
-
   return {
     traits: blobTraits,
     look,
@@ -107,13 +87,31 @@ export function blobLockStore(container: LockBlobs, pipeline: StoragePipelineOpt
 
     async create(key, abortSignal) {
       for (let tries = 0; tries < 3; tries++) {
-        const made = await put(key, abortSignal);
-        if (made === 'noContainer') {
-          await locks.createIfNotExists({ abortSignal });
-          continue;
+        try {
+          const metadata = toMetadata(key);
+          const conditions = { ifNoneMatch: '*' };
+          const { etag: version, date } = await blob(key).upload('', 0, {
+            metadata,
+            conditions,
+            abortSignal,
+          });
+          return view('available', metadata, version, date);
+        } catch (error) {
+          switch (blobAnswer(error)?.code ?? '') {
+            case blobError.containerNotFound:
+              await locks.createIfNotExists({ abortSignal });
+              break;
+            case blobError.blobExists:
+            case blobError.conditionNotMet:
+            case blobError.leaseIdMissing: {
+              const there = await look(key, abortSignal);
+              if (there !== undefined) return there;
+              break;
+            }
+            default:
+              throw error;
+          }
         }
-        const there = made === 'exists' ? await look(key, abortSignal) : made;
-        if (there !== undefined) return there;
       }
       throw new Error(`Cannot create lock "${key}": it or its container disappeared on each of 3 attempts`);
     },

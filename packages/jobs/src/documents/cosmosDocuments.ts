@@ -141,35 +141,31 @@ function codeOf(error: unknown, name: 'code' | 'substatus' = 'code'): unknown {
   return error instanceof Error && /^(Abort|Timeout)Error$/.test(error.name) ? error.name : undefined;
 }
 
-/** The answer to a write on a condition; undefined if that does not hold. @throws {StoreAway} */
-export async function unlessChanged<T>(write: () => Promise<T>): Promise<T | undefined> {
+/** The answer to a write; undefined if it is refused with one of these statuses. @throws {StoreAway} */
+async function unlessStatus<T>(statuses: readonly number[], write: () => Promise<T>): Promise<T | undefined> {
   try {
     return await fromCosmos(write);
   } catch (error) {
-    if (statusOf(error) !== cosmosStatus.preconditionFailed) throw error;
+    const status = statusOf(error);
+    if (status === undefined || !statuses.includes(status)) throw error;
     return undefined;
   }
 }
 
+/** The answer to a write on a condition; undefined if that does not hold. @throws {StoreAway} */
+export function unlessChanged<T>(write: () => Promise<T>): Promise<T | undefined> {
+  return unlessStatus([cosmosStatus.preconditionFailed], write);
+}
+
 /** The answer to a write on a condition; undefined if that does not hold, or there is no such document. @throws {StoreAway} */
-export async function unlessRefused<T>(write: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await unlessChanged(write);
-  } catch (error) {
-    if (statusOf(error) !== cosmosStatus.notFound) throw error;
-    return undefined;
-  }
+export function unlessRefused<T>(write: () => Promise<T>): Promise<T | undefined> {
+  return unlessStatus([cosmosStatus.preconditionFailed, cosmosStatus.notFound], write);
 }
 
 /** Creates a document; false if there is one with its id. @throws {StoreAway} */
 export async function createUnlessThere(container: Container, document: { id: string }): Promise<boolean> {
-  try {
-    await fromCosmos(() => container.items.create(document));
-    return true;
-  } catch (error) {
-    if (statusOf(error) !== cosmosStatus.conflict) throw error;
-    return false;
-  }
+  const created = await unlessStatus([cosmosStatus.conflict], () => container.items.create(document));
+  return created !== undefined;
 }
 
 /** The body of a patch request: at most ten operations (https://learn.microsoft.com/azure/cosmos-db/partial-document-update-faq). */

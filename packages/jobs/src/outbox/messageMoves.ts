@@ -88,12 +88,11 @@ export function dispatchPatch(
     case 'dispatched':
       return { ...patch, set: { status: 'dispatched', ttl: dispatchedTtl }, remove: ['nextAttemptAt'] };
     case 'retry': {
-      const { attempts: tried, at, error } = decision;
-      return { ...patch, set: { attempts: tried, nextAttemptAt: at, lastError: error } };
+      const { at: nextAttemptAt, error: lastError } = decision;
+      return { ...patch, set: { attempts: decision.attempts, nextAttemptAt, lastError } };
     }
     case 'parked': {
-      const { attempts: tried, error } = decision;
-      const set = { status: 'parked', attempts: tried, lastError: error };
+      const set = { status: 'parked', attempts: decision.attempts, lastError: decision.error };
       return { ...patch, set, remove: ['nextAttemptAt'] };
     }
   }
@@ -113,7 +112,13 @@ export async function markDispatched(
   store: { documents: DocumentStore; clock: Clock },
   dispatched: readonly Dispatched[],
 ): Promise<{ unclear: number }> {
-  const byShard = Map.groupBy(oneOfEach(dispatched), ({ message }) => message.shard);
+  // A message can be in one round twice, from its writer and from the sweeper, and two marks in one transaction would refuse
+  // each other. If one of the two was sent, that one counts.
+  const { sent = [], other = [] } = Object.groupBy(dispatched, ({ decision }) =>
+    decision.kind === 'dispatched' ? 'sent' : 'other',
+  );
+  const once = new Map([...other, ...sent].map((one) => [one.message.id, one]));
+  const byShard = Map.groupBy(once.values(), ({ message }) => message.shard);
   const transactions = [...byShard].flatMap(([shard, all]) =>
     Array.from({ length: Math.ceil(all.length / maxOperations) }, (_, n) => ({
       shard,
@@ -153,15 +158,4 @@ export async function markDispatched(
       throw error;
     }
   }
-}
-
-/**
- * A message can be in one round twice: from the instance that wrote it, and from its sweeper. In one transaction two marks
- * of it would refuse each other, so one is left out; if one of the two was sent, that one counts.
- */
-function oneOfEach(dispatched: readonly Dispatched[]): Dispatched[] {
-  const { sent = [], other = [] } = Object.groupBy(dispatched, ({ decision }) =>
-    decision.kind === 'dispatched' ? 'sent' : 'other',
-  );
-  return [...new Map([...other, ...sent].map((one) => [one.message.id, one])).values()];
 }

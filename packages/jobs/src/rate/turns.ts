@@ -42,29 +42,13 @@ interface Waiter {
   since: number;
 }
 
-export interface CallTurns {
-  /** Resolves with the call's turn, or undefined if it has none before `before` (monotonic). */
-  wait(before: number, place: Place): Promise<Turn | undefined>;
-  add(slots: readonly Slot[]): void;
-  /** Gives turns to those whose slots have come, at this pace. Returns how long until the next one, in milliseconds. */
-  go(pace: number): number | undefined;
-  /** Ends the wait of those whose time is over; of all of them, if `all`. */
-  expire(all?: boolean): void;
-  /** Slots before this time (shared clock) are not to be used. */
-  dropBefore(time: number): void;
-  readonly waiting: number;
-  readonly slots: number;
-  /** When the last reserved slot is, on the shared clock; undefined if there is none. */
-  readonly lastSlot: number | undefined;
-  /** Turns per second of this process lately; undefined if there were none. */
-  readonly rate: number | undefined;
-}
+export type CallTurns = ReturnType<typeof createTurns>;
 
 /** `mayGo` is asked right before turns are given. */
 export function createTurns(
   { clock, shared, mayGo = () => true }: { clock: Clock; shared: SharedClock; mayGo?: () => boolean },
   { onEnd, onTurn }: { onEnd: (end: CallEnd) => void; onTurn: (waitedMs: number) => void },
-): CallTurns {
+) {
   const flow = createFlow(clock);
   const lines: Record<Place, Waiter[]> = { first: [], inLine: [], last: [] };
   let sinceLast = 0;
@@ -74,17 +58,19 @@ export function createTurns(
   let creditAt = clock.monotonic();
 
   return {
-    wait(before, place) {
+    /** Resolves with the call's turn, or undefined if it has none before `before` (monotonic). */
+    wait(before: number, place: Place): Promise<Turn | undefined> {
       return new Promise((resolve) => {
         lines[place].push({ resolve, before, since: clock.monotonic() });
         go();
       });
     },
-    add(granted) {
+    add(granted: readonly Slot[]): void {
       slots.push(...granted);
       go();
     },
-    go(at) {
+    /** Gives turns to those whose slots have come, at this pace. Returns how long until the next one (ms). */
+    go(at: number): number | undefined {
       pace = at;
       go();
       const [next] = slots;
@@ -92,7 +78,8 @@ export function createTurns(
         return undefined;
       return Math.max(1, next.at - shared.now());
     },
-    expire(all = false) {
+    /** Ends the wait of those whose time is over; of all of them, if `all`. */
+    expire(all = false): void {
       const now = clock.monotonic();
       for (const line of Object.values(lines)) {
         const over = line.filter(({ before }) => all || before <= now);
@@ -101,7 +88,8 @@ export function createTurns(
         for (const { resolve } of over) resolve(undefined);
       }
     },
-    dropBefore(time) {
+    /** Slots before this time (shared clock) are not to be used. */
+    dropBefore(time: number): void {
       slots = slots.filter(({ at }) => at >= time);
     },
     get waiting() {
@@ -110,9 +98,11 @@ export function createTurns(
     get slots() {
       return slots.length;
     },
+    /** Time of the last reserved slot, on the shared clock; undefined if there is none. */
     get lastSlot() {
       return slots.at(-1)?.at;
     },
+    /** Turns per second of this process lately; undefined if there were none. */
     get rate() {
       return flow.rate();
     },

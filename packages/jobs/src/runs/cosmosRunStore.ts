@@ -4,7 +4,7 @@ import { readableDocument } from '../documents/storedDocuments.ts';
 import type { OnUnreadable } from '../documents/unreadable.ts';
 import { listRuns } from './cosmosRunList.ts';
 import { isOpen } from './runProgress.ts';
-import { type GroupRecord, runRecordSchema } from './runRecord.ts';
+import { runRecordSchema } from './runRecord.ts';
 import type { RunKey, RunStore } from './runStore.ts';
 
 /** Run records in the Cosmos container `runs`, whose partition key is the job. */
@@ -18,7 +18,10 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
     list: (query) => listRuns(container, query, onUnreadable),
     async updateGroup(run, group, record, at) {
       const entry: PatchOperation = { op: 'set', path: `/groups/${group}`, value: record };
-      const newest = fenceCondition(group, record);
+      // A report with a smaller fence does not replace that of the next holder.
+      const known = `c.groups[${JSON.stringify(group)}].fence`;
+      const newest =
+        record.fence === undefined ? '' : ` and (not is_defined(${known}) or ${known} <= ${record.fence})`;
       const going = await patched(run, `c.status = 'running'${newest}`, [
         entry,
         { op: 'set', path: '/heartbeatAt', value: at },
@@ -48,11 +51,4 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
     const answer = await unlessChanged(() => container.item(runId, job).patch({ condition, operations }));
     return answer !== undefined;
   }
-}
-
-/** A report with a smaller fence does not replace that of the next holder. */
-function fenceCondition(group: string, { fence }: GroupRecord): string {
-  if (fence === undefined) return '';
-  const known = `c.groups[${JSON.stringify(group)}].fence`;
-  return ` and (not is_defined(${known}) or ${known} <= ${fence})`;
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { FencedOut } from '../claims/fence.ts';
 import type { Instance } from '../instance.ts';
 import { TimeIsUp } from '../timeBudget.ts';
-import { inSpan, type SpanEnd } from '../tracing.ts';
+import { inSpan } from '../tracing.ts';
 import { Idle, type Job, type Processed, type RunCounts } from './job.ts';
 import { addCounts } from './runProgress.ts';
 import type { GroupRecord } from './runRecord.ts';
@@ -59,7 +59,10 @@ export async function runGroup(
     'run.group': group,
     'lease.fence': lease.fence,
   };
-  const worked = await inSpan('run group', { attributes, parent: traceparent }, work, endOf);
+  const worked = await inSpan('run group', { attributes, parent: traceparent }, work, ({ status }) => ({
+    attributes: { 'group.status': status },
+    failed: status === 'failed' || status === 'lost' ? status : undefined,
+  }));
   const record: GroupRecord = { ...worked, ...unfinished };
   await reported(record);
   return record;
@@ -132,11 +135,6 @@ export async function runGroup(
     if (before.inHand !== undefined && !dryRun) yield before.inHand;
     yield* job.plan(group, { dryRun, run: { runId, request, counts } });
   }
-}
-
-function endOf({ status }: GroupRecord): SpanEnd {
-  const failed = status === 'failed' || status === 'lost' ? status : undefined;
-  return { attributes: { 'group.status': status }, failed };
 }
 
 function stoppedBy(reason: unknown, failure: string | undefined): Pick<GroupRecord, 'status' | 'reason'> {
