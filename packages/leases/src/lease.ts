@@ -12,26 +12,17 @@ export interface Lease extends AsyncDisposable {
   readonly fence: number;
   readonly owner: LeaseOwner;
   /**
-   * Aborts once, for good, when the lease is lost; the reason is a `LeaseLost`. A release does not abort it.
-   * Driven by a timer: after a pause, code that has not yielded to the event loop learns of the loss
-   * through `assertHeld()` or `lost` only.
+   * Aborts once, for good, when the lease is lost (reason: a `LeaseLost`), not when it is released. Driven by a timer: right
+   * after a pause only `assertHeld()` and `lost` know.
    */
   readonly signal: AbortSignal;
   /** Why the lease was lost; undefined while it is held, and after a timely release. Compares the clock. */
   readonly lost: Loss | undefined;
   /** Time until the holder stops trusting the lease if no further renewal succeeds (ms); 0 once it is lost or released. */
   readonly remainingMs: number;
-  /**
-   * Call it right before each side effect. It compares the clock, so it is right even in the first line of
-   * code after a pause.
-   *
-   * @throws LeaseLost if the lease is lost, LeaseReleased after `release()`.
-   */
+  /** Call it right before each side effect: it compares the clock. @throws LeaseLost, or LeaseReleased after `release()` */
   assertHeld(): void;
-  /**
-   * Gives the lock back, unless the lease is lost. Idempotent, never rejects, takes at most two request
-   * timeouts (5 s each by default). A lease that cannot be released runs out by itself.
-   */
+  /** Gives the lock back, unless the lease is lost. Idempotent, never rejects, takes two request timeouts at most. */
   release(): Promise<void>;
 }
 
@@ -102,8 +93,7 @@ export interface LocksOptions {
   /** Returns values in [0, 1). Default: Math.random. */
   random?: () => number;
   /**
-   * Told of each error that nobody else learns of, because `acquire` or `lead` tries again: a server that is out of reach
-   * otherwise looks like a lock that is held. It must not throw. Default: none.
+   * Told of each error that nobody else learns of, because `acquire` or `lead` tries again. It must not throw. Default: none.
    */
   onError?: OnError;
   /** Lower bound of new fences. Default: only the last fence of the lock. */

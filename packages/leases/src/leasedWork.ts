@@ -18,15 +18,10 @@ import type { LeaseOwner } from './lockStore.ts';
 const followMs = 60_000;
 
 /**
- * Runs `work` while this process is the leader. `work` should run until `lease.signal` aborts and then
- * return. If it lost its lease, it runs again once this process is re-elected. If it ends with its lease
- * held, `lead` is done.
- *
- * Resolves with the result of `work`, or with undefined if `signal` aborts while this process follows.
- * `signal` does not stop a leader: `work` must watch it as well. Rejects with what `work` throws while it holds its lease;
- * what it throws after the loss is told to `onError` of the locks, unless it is a `LeaseLost` or an `AbortError`.
- *
- * @throws LocksClosed if this process shuts down while it follows.
+ * Runs `work` while this process is the leader, until `work` ends with its lease held; again at each election after a loss.
+ * `work` should return once `lease.signal` aborts, and must watch `signal`, which ends only a follower's wait: `lead` then
+ * resolves with undefined. Rejects with what `work` throws while it holds its lease; other errors after a loss than `LeaseLost`
+ * and `AbortError` are told to `onError` of the locks. @throws LocksClosed if this process shuts down while it follows
  */
 export async function lead<T>(
   locks: Locks,

@@ -153,19 +153,13 @@ export interface LockStore extends AsyncDisposable {
     version: string,
     signal: AbortSignal,
   ) => Promise<'broken' | 'notHeld' | 'changed'>;
-  /**
-   * Deletes a lock that nobody holds or waits for, if it still has this version: keys that are used once would fill the store.
-   * `forgotten` also if there is none. Undefined if the store cannot, or must not.
-   */
+  /** Deletes a lock of this version that nobody holds or waits for. `forgotten` also if there is none. Undefined: it cannot. */
   readonly forget?: (
     key: string,
     version: string,
     signal: AbortSignal,
   ) => Promise<'forgotten' | 'held' | 'changed'>;
-  /**
-   * True for an error after which no further try can succeed until somebody changes a setting: a wrong password, a missing
-   * permission, a wrong name. A RangeError always is one. Undefined if the store knows of no others.
-   */
+  /** True for an error that remains until somebody changes a setting, such as a password. A RangeError always is one. */
   readonly isPermanent?: (error: unknown) => boolean;
   /** Every lock whose key begins with `prefix`, held or not; all locks if it is empty. Undefined if the store cannot list. */
   readonly list?: (prefix: string, signal: AbortSignal) => AsyncIterable<ListedLock>;

@@ -87,11 +87,8 @@ export interface SharedLock {
 const onePermitMs = 250;
 
 /**
- * A lock that up to `count` may hold at once, on any store: each permit is a lock of its own, `{key}/0`, `{key}/1` and so on. A permit
- * costs what a lock costs, and all of them `count` times as much, renewals included: keep `count` small where somebody excludes the
- * others. All who use the key must give the same `count`.
- *
- * @throws RangeError unless `count` is a whole number from 1 to 1,000.
+ * A lock that up to `count` hold at once: each permit is a lock of its own, `{key}/0`, `{key}/1` and so on, with its costs. All
+ * who use the key must give the same `count`. @throws RangeError unless `count` is a whole number from 1 to 1,000
  */
 export function sharedLock(locks: Locks, key: string, count: number): SharedLock {
   if (!(Number.isInteger(count) && count >= 1 && count <= 1000)) {

@@ -46,9 +46,10 @@ const severalSchema = z.object({ items: z.array(z.unknown()).min(1) });
  */
 export function workItemMessages(items: readonly unknown[], traceparent?: string): unknown[] {
   const trace = traceparent === undefined ? {} : { traceparent };
-  const stageOf = (item: unknown) =>
-    typeof item === 'object' && item !== null && 'stage' in item ? item.stage : undefined;
-  return [...Map.groupBy(items, stageOf).values()].flatMap((ofStage) =>
+  const byStage = Map.groupBy(items, (item) =>
+    typeof item === 'object' && item !== null && 'stage' in item ? item.stage : undefined,
+  );
+  return [...byStage.values()].flatMap((ofStage) =>
     portions(ofStage).map((some) =>
       some.length > 1 ? { items: some, ...trace } : withTrace(some[0], traceparent),
     ),
