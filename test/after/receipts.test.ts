@@ -1,7 +1,7 @@
 import { BlobServiceClient, RestError } from '@azure/storage-blob';
 import { expect, inject, test } from 'vitest';
 import { mayRetryLater, RetryLater } from '../../packages/jobs/src/workItems/nextTry.ts';
-import type { Stage } from '../../packages/jobs/src/workItems/workItem.ts';
+import type { Stage } from '../../packages/jobs/src/workItems/stage.ts';
 import { blobReceipts } from '../../src/after/blobReceipts.ts';
 import { type ReceiptStore, receiptName, receiptStage } from '../../src/after/receipts.ts';
 import { throughBlackHole } from '../support/throughBlackHole.ts';

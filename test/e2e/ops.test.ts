@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Child, startChild } from '../../local/start/child.ts';
-import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../packages/jobs/src/outbox/messageMoves.ts';
 import { blobLockStore } from '../../packages/leases/src/blobLockStore.ts';
 import { systemClock as clock } from '../../packages/leases/src/clock.ts';
 import { createLocks, jobLockKey } from '../../packages/leases/src/index.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Container, OperationInput } from '@azure/cosmos';
 import { ServiceBusClient } from '@azure/service-bus';
-import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../packages/jobs/src/outbox/messageMoves.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { newInvoice } from '../../src/invoice/store/invoiceWrites.ts';
 import { queues, serviceBusQueues } from '../../src/platform/azureNames.ts';

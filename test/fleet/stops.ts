@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isOpen, type RunRecord } from '../../packages/jobs/src/runs/runRecord.ts';
+import { isOpen } from '../../packages/jobs/src/runs/runProgress.ts';
+import type { RunRecord } from '../../packages/jobs/src/runs/runRecord.ts';
 import { asShown } from '../../packages/jobs/src/runs/runView.ts';
 import { blobLockStore } from '../../packages/leases/src/blobLockStore.ts';
 import { listLocks } from '../../packages/leases/src/lockOperations.ts';

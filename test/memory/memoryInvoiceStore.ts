@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import { continuationAt, placeOf } from '../../packages/jobs/src/documents/pages.ts';
-import {
-  type OnUnreadable,
-  readableDocument,
-  readableDocuments,
-} from '../../packages/jobs/src/documents/storedDocuments.ts';
+import { readableDocument, readableDocuments } from '../../packages/jobs/src/documents/storedDocuments.ts';
+import type { OnUnreadable } from '../../packages/jobs/src/documents/unreadable.ts';
 import type { Clock } from '../../packages/leases/src/clock.ts';
 import { counterKeeper, reportEntriesOf } from '../../src/invoice/counters/counters.ts';
 import { invoiceCounters } from '../../src/invoice/counters/invoiceCounters.ts';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type Patch, refusedBecause, StoreAway } from '../../packages/jobs/src/documents/documentStore.ts';
 import { continuationAt, placeOf } from '../../packages/jobs/src/documents/pages.ts';
-import { type OnUnreadable, readableDocuments } from '../../packages/jobs/src/documents/storedDocuments.ts';
+import { readableDocuments } from '../../packages/jobs/src/documents/storedDocuments.ts';
+import type { OnUnreadable } from '../../packages/jobs/src/documents/unreadable.ts';
 import {
   type OutboxEntry,
   outboxEntrySchema,

@@ -1,5 +1,4 @@
-import type { PaceStore } from '../../packages/jobs/src/rate/paceStore.ts';
-import type { Schedule } from '../../packages/jobs/src/rate/schedule.ts';
+import type { PaceStore, Schedule } from '../../packages/jobs/src/rate/paceStore.ts';
 import { copyOf } from './memoryDocuments.ts';
 
 export interface MemoryPaceStore extends PaceStore {

@@ -1,4 +1,4 @@
-import { type PauseOrder, type PauseStore, pauseSchema } from '../../packages/jobs/src/rate/pause.ts';
+import { type PauseOrder, type PauseStore, pauseSchema } from '../../packages/jobs/src/rate/paceStore.ts';
 import { copyOf } from './memoryDocuments.ts';
 
 export interface MemoryPauseStore extends PauseStore {

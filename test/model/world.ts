@@ -9,8 +9,12 @@
  */
 import { z } from 'zod';
 import type { Patch } from '../../packages/jobs/src/documents/documentStore.ts';
-import { decideDispatch, type SendResult } from '../../packages/jobs/src/outbox/nextAttempt.ts';
-import { dispatchPatch, type OutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import {
+  decideDispatch,
+  type SendResult,
+  dispatchPatch,
+} from '../../packages/jobs/src/outbox/messageMoves.ts';
+import type { OutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
 import { workItemSchema } from '../../packages/jobs/src/workItems/workItem.ts';
 import { reconciliationFollowUp } from '../../src/after/reconciliation.ts';
 import { planClaims } from '../../src/claiming/claimBatch.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../packages/jobs/src/outbox/messageMoves.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { type CallId, calls } from '../../src/ops/calls.ts';

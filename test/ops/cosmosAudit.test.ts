@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { formatVersion, type Unreadable } from '../../packages/jobs/src/documents/storedDocuments.ts';
+import { formatVersion } from '../../packages/jobs/src/documents/storedDocuments.ts';
+import type { Unreadable } from '../../packages/jobs/src/documents/unreadable.ts';
 import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import { payonceCosmos } from '../support/payonceCosmos.ts';
 import { virtualClock } from '../support/virtualClock.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../packages/jobs/src/outbox/messageMoves.ts';
 import { customers } from '../../src/archive/customers.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { reversalsOf } from '../../src/invoice/reversals.ts';

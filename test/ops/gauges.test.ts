@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { cosmosOutboxStore } from '../../packages/jobs/src/outbox/cosmosOutboxStore.ts';
-import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../packages/jobs/src/outbox/messageMoves.ts';
 import { cosmosPoisonStore } from '../../packages/jobs/src/workItems/cosmosPoisonStore.ts';
 import { poisonItems } from '../../packages/jobs/src/workItems/poison.ts';
 import { newInvoice } from '../../src/invoice/store/invoiceWrites.ts';

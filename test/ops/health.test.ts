@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { PauseStore } from '../../packages/jobs/src/rate/pause.ts';
+import type { PauseStore } from '../../packages/jobs/src/rate/paceStore.ts';
 import { systemClock } from '../../packages/leases/src/clock.ts';
 import { checkHealth, type HealthCheck } from '../../src/ops/health.ts';
 import { memoryPauseStore } from '../memory/memoryPauseStore.ts';

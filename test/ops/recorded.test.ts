@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../packages/jobs/src/outbox/messageMoves.ts';
 import { journaledActions, journaledChanges } from '../../scripts/readJournal.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import type { Call as DeclaredCall } from '../../src/ops/call.ts';

@@ -6,7 +6,7 @@ import {
   serviceBusDeadLetters,
 } from '../../packages/jobs/src/deadLetters/serviceBusDeadLetters.ts';
 import { Idle, type RunCounts } from '../../packages/jobs/src/runs/job.ts';
-import { addCounts } from '../../packages/jobs/src/runs/runRecord.ts';
+import { addCounts } from '../../packages/jobs/src/runs/runProgress.ts';
 import { messagePieces, movePiece } from '../../src/ops/bulk/bulkMessages.ts';
 import { idsMoved } from '../support/movedLetters.ts';
 import { isFull } from '../support/onlyInFull.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createDispatcher, type SendMessages } from '../../packages/jobs/src/outbox/dispatcher.ts';
-import { newOutboxMessage } from '../../packages/jobs/src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../packages/jobs/src/outbox/messageMoves.ts';
 import { sweepAndReport } from '../../src/ops/sweepAndReport.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { memoryDocuments } from '../memory/memoryDocuments.ts';

@@ -1,4 +1,4 @@
-import type { OnUnreadable } from '../../packages/jobs/src/documents/storedDocuments.ts';
+import type { OnUnreadable } from '../../packages/jobs/src/documents/unreadable.ts';
 import type { DocumentsSubject } from '../../packages/jobs/src/testing/documents/subject.ts';
 import type { OpenOutbox } from '../../packages/jobs/src/testing/outbox/world.ts';
 import type { Clock } from '../../packages/leases/src/clock.ts';

@@ -31,13 +31,9 @@ const notesKey = createContextKey('payonce notes');
 export type WantsSpan = (traceId: string, attributes: Attributes) => boolean;
 
 /**
- * Reports spans to a tracer of OpenTelemetry: `registerTracer(openTelemetryTracer(trace.getTracer('shop')))`. The process
- * needs a context manager of OpenTelemetry, or no span knows its parent.
- *
- * Work that `wants` declines has no span while it lasts: what it does belongs to the span around it, and what it calls is told
- * that the trace is not sampled. If it fails, it gets a span after all, made late. A sampler decides before the work and could
- * only keep failures by recording everything, which costs more (docs/decisions/tracing.md). `wants` is not asked about the first
- * span of a trace.
+ * Reports spans to a tracer of OpenTelemetry, which needs a context manager. Work that `wants` declines has no span: what it
+ * does belongs to the span around it. If it fails, it gets one after all, made late: a sampler could only keep failures by
+ * recording everything (docs/decisions/tracing.md). `wants` is not asked about the first span of a trace.
  */
 export function openTelemetryTracer(tracer: OpenTelemetryTracer, wants: WantsSpan = () => true): Tracer {
   return {
@@ -87,9 +83,8 @@ export function openTelemetryTracer(tracer: OpenTelemetryTracer, wants: WantsSpa
 }
 
 /**
- * Where a span belongs. The Functions host has a span of each invocation, which is active when the work begins. Work that
- * carries a trace goes on with that and links to the host's span: so a trace is whole even if the host has begun one of its
- * own, or exports few of its spans.
+ * Where a span belongs: work that carries a trace goes on with that and links to the Functions host's own span, so that a trace
+ * is whole whatever the host exports.
  */
 function placeOf(parent: string | undefined): {
   within: Context;

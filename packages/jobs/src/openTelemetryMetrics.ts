@@ -1,10 +1,7 @@
 import type { Meter } from '@opentelemetry/api';
 import type { Telemetry } from '@payonce/leases/telemetry';
 
-/**
- * Reports to a meter of OpenTelemetry. `prefix` goes before every name: with `shop.`, `lease.lost` becomes
- * `shop.lease.lost`. Get the meter after the provider is registered: an earlier one discards everything.
- */
+/** Reports to a meter of OpenTelemetry, with `prefix` before each name. Get it after the provider is registered. */
 export function openTelemetryMetrics(meter: Meter, prefix = ''): Telemetry {
   const counters = new Map<string, ReturnType<Meter['createCounter']>>();
   const histograms = new Map<string, ReturnType<Meter['createHistogram']>>();

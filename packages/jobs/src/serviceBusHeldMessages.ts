@@ -22,10 +22,8 @@ import { traceProperties } from './tracing.ts';
 const longestText = 2_000;
 
 /**
- * Moves the message to the dead-letter queue, with a reason. The host then tries to complete it, is told that the lock
- * is lost, and logs that. The message stays in the dead-letter queue.
- *
- * @throws ServiceBusError `MessageLockLost` if the lock has expired: the message is delivered again
+ * Moves the message to the dead-letter queue. The host then tries to complete it, and logs that its lock is lost. @throws
+ * ServiceBusError `MessageLockLost` if the lock has expired: the message is delivered again
  */
 export async function deadLetter(
   receiver: Pick<ServiceBusReceiver, 'deadLetterMessage'>,
@@ -39,10 +37,8 @@ export async function deadLetter(
 }
 
 /**
- * Renews the message's lock for the queue's full lock duration from now: `until` when, by the clock of the service
- * (milliseconds since the epoch); 0 if it does not say. `lost`: it has expired, or the message is gone.
- *
- * @throws ServiceBusError if the service does not answer, or fails in any way other than a lost lock
+ * Renews the lock for the queue's full duration, `until` a time by the service's clock (ms since the epoch; 0: not said).
+ * `lost`: it has expired, or the message is gone. @throws ServiceBusError for any other failure
  */
 export async function renewMessageLock(
   receiver: Pick<ServiceBusReceiver, 'renewMessageLock'>,
@@ -62,18 +58,14 @@ export async function renewMessageLock(
 const sendTimeoutMs = 15_000;
 
 /**
- * The id under which a message is sent again: another one, since duplicate detection would drop it under its own, and always
- * the same one, so that a message which is delivered twice is sent again once. With ids of their own, the copies would
- * multiply for as long as Service Bus loses answers. Pure.
+ * The id of a message that is sent again: not its own, which duplicate detection would drop, and always the same, so that a
+ * message delivered twice is sent once. Pure.
  */
 export function idOfNext(messageId: string): string {
   return createHash('sha256').update(messageId).digest('hex').slice(0, 32);
 }
 
-/**
- * Sends the message with this id again, to appear in the queue after `delayMs` milliseconds, in the trace that it belongs to.
- * Without an id it gets a random one.
- */
+/** Sends a message again in its trace, to appear after `delayMs` milliseconds. No id: it gets a random one. */
 export async function sendAgain(
   sender: Pick<ServiceBusSender, 'sendMessages'>,
   body: unknown,

@@ -4,11 +4,7 @@ import { waitAtMost } from './workInFlight.ts';
 export { functionBudgetMs, TimeIsUp, timeBudget } from './timeBudget.ts';
 export { workInFlight } from './workInFlight.ts';
 
-/**
- * Time that everything at shutdown may take together (ms). The host tells a worker 10 s late that it stops, and kills it 5 s
- * after that (measured on version 4.1037), so this is all there is. What does not fit is done by others: leases run out,
- * messages come again.
- */
+/** Time for all of a shutdown (ms): the host tells a worker 10 s late and kills it 5 s after that (measured, 4.1037). */
 export const stopBudgetMs = 4_000;
 
 /** One thing to do at shutdown. */
@@ -19,10 +15,7 @@ export interface StopStep {
   run: (leftMs: number) => Promise<unknown>;
 }
 
-/**
- * Takes one step after the other, the most important first. A step that is not done in time is left behind: it goes on
- * beside those that follow. One that fails holds nothing up. Never rejects.
- */
+/** Takes the steps in order. A late one goes on beside the next, a failed one holds nothing up. Never rejects. */
 export async function stopInOrder(clock: Clock, steps: readonly StopStep[]): Promise<void> {
   const began = clock.monotonic();
   for (const { byMs, run } of steps) {

@@ -1,9 +1,6 @@
 import type { Clock } from '@payonce/leases/clock';
 
-/**
- * `functionTimeout` of host.json, in milliseconds. If a function takes longer, the host kills the whole process,
- * whatever else it is doing.
- */
+/** `functionTimeout` of host.json (ms): the host kills the whole process if a function takes longer. */
 export const functionTimeoutMs = 10 * 60_000;
 
 /** Reserved so that running work can finish once time is up, in milliseconds. */
@@ -21,8 +18,7 @@ export class TimeIsUp extends Error {
 export const functionBudgetMs = functionTimeoutMs - reserveMs;
 
 /**
- * A signal for long work that starts now. It aborts with `TimeIsUp` after `limitMs` milliseconds (Infinity: never), or when
- * `signal` aborts. Dispose of it when the work ends.
+ * A signal that aborts with `TimeIsUp` after `limitMs` milliseconds, or when `signal` aborts. Dispose of it when the work ends.
  */
 export function timeBudget(
   clock: Clock,

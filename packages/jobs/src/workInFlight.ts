@@ -13,8 +13,7 @@ export function workInFlight(clock: Clock): WorkInFlight {
   return {
     track(work) {
       inFlight.add(work);
-      const done = () => inFlight.delete(work);
-      work.then(done, done);
+      void Promise.allSettled([work]).then(() => inFlight.delete(work));
       return work;
     },
     ended: (withinMs) => waitAtMost(clock, withinMs, Promise.allSettled(inFlight)),

@@ -40,8 +40,7 @@ export const systemClock: Clock = {
 const firstTime = '1970-01-01T00:00:00.000Z';
 
 /**
- * An ISO 8601 time with any offset, in UTC with milliseconds: such times compare as text, as long as years have four
- * digits. Undefined for a time before 1970 or after 9999, and for what is no time.
+ * An ISO 8601 time in UTC with milliseconds, so that times compare as text. Undefined before 1970, after 9999, or for no time.
  */
 export function utcTime(given: string): string | undefined {
   const time = new Date(given);
@@ -61,11 +60,8 @@ export class RequestTimedOut extends Error {
 const answered = new Error('answered');
 
 /**
- * Runs a request for at most `ms` milliseconds. Then its signal aborts and the promise rejects, even if the
- * request ignores the signal. Measured: without this, a storage SDK call on a socket that swallows everything
- * is still pending after 75 s.
- *
- * @throws RequestTimedOut after `ms`; before that, whatever the request throws.
+ * Runs a request for at most `ms` milliseconds, even if it ignores its signal, as a storage SDK call does on a socket that
+ * swallows everything (75 s, measured). @throws RequestTimedOut after `ms`; before that, whatever the request throws.
  */
 export function bounded<T>(
   clock: Clock,

@@ -8,8 +8,9 @@ import {
   type LeaseSetting,
   type Loss,
 } from './lease.ts';
+import { afterRenewal, type RenewalOutcome, timeOver } from './renewal.ts';
 import { partMetric } from './telemetry.ts';
-import { afterRenewal, type RenewalOutcome, startTenure, timeOver } from './timing.ts';
+import { startTenure } from './tenure.ts';
 
 /**
  * The life of one lease.
@@ -37,8 +38,7 @@ import { afterRenewal, type RenewalOutcome, startTenure, timeOver } from './timi
 type State = 'held' | 'lost' | 'releasing' | 'released';
 
 /**
- * Takes charge of a lease that the store has granted: renews it until it is released or lost. It is lost already if the store
- * says so. `ended` is called once, when it is released or lost.
+ * Renews a lease that the store has granted until it is released or lost; then `ended` is called once. It may be lost already.
  */
 export function holdLease(
   acquired: Acquired,

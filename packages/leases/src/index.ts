@@ -4,7 +4,6 @@
  */
 export { type Clock, systemClock } from './clock.ts';
 export {
-  type FenceFloor,
   type Lease,
   LeaseLost,
   LeaseReleased,
@@ -15,6 +14,7 @@ export {
   type Loss,
   type LostReason,
 } from './lease.ts';
+export type { FenceFloor } from './fencingToken.ts';
 export {
   createSingleton,
   type Invocation,
@@ -55,15 +55,9 @@ export {
   type Refusal,
   type StoreTraits,
 } from './lockStore.ts';
-export {
-  createLocks,
-  type LeaseChoice,
-  type Locks,
-  type LocksOptions,
-  nextFence,
-  noLease,
-  type ProcessLocks,
-} from './locks.ts';
+export { createLocks, noLease } from './locks.ts';
+export { nextFence } from './fencingToken.ts';
+export type { LeaseChoice, Locks, LocksOptions, ProcessLocks } from './lease.ts';
 export { memoized } from './memoized.ts';
 export { acquireAll, type LeaseGroup, type SharedLock, sharedLock, type WaitChoice } from './sharedLock.ts';
 export { type Attributes, noTelemetry, type Telemetry } from './telemetry.ts';

@@ -1,54 +1,108 @@
 import type { Clock } from './clock.ts';
 import { errorText } from './errorText.ts';
-import type { LeaseOwner, LockStore } from './lockStore.ts';
+import type { FenceFloor } from './fencingToken.ts';
+import type { LeaseOwner, LinePlace, LockStore } from './lockStore.ts';
 import type { Telemetry } from './telemetry.ts';
-import type { LeaseTiming } from './timing.ts';
+import type { Backoff, LeaseTiming } from './timing.ts';
 
 /** A lock that this process holds. Release it when done: `await using` does. */
 export interface Lease extends AsyncDisposable {
   readonly key: string;
-  /**
-   * Fencing token: greater than that of every earlier holder. Send it with each write that the lease
-   * protects. 0 for a lease without a fence.
-   */
+  /** Fencing token: greater than every earlier holder's, 0 without one. Send it with each write that the lease protects. */
   readonly fence: number;
   readonly owner: LeaseOwner;
   /**
-   * Aborts once, for good, when the lease is lost; the reason is a `LeaseLost`. A release does not abort it.
-   * Driven by a timer: after a pause, code that has not yielded to the event loop learns of the loss
-   * through `assertHeld()` or `lost` only.
+   * Aborts once, for good, when the lease is lost (reason: a `LeaseLost`), not when it is released. Driven by a timer: right
+   * after a pause only `assertHeld()` and `lost` know.
    */
   readonly signal: AbortSignal;
-  /**
-   * Why the lease was lost; undefined while it is held, and after a timely release. Compares the clock, as
-   * `assertHeld` does.
-   */
+  /** Why the lease was lost; undefined while it is held, and after a timely release. Compares the clock. */
   readonly lost: Loss | undefined;
-  /**
-   * Time left until the holder stops trusting the lease if no further renewal succeeds (ms): 0 once it is lost or released. Renewals
-   * go on by themselves, so work that needs longer than this only has to call `assertHeld` again.
-   */
+  /** Time until the holder stops trusting the lease if no further renewal succeeds (ms); 0 once it is lost or released. */
   readonly remainingMs: number;
-  /**
-   * Call it right before each side effect. It compares the clock, so it is right even in the first line of
-   * code after a pause.
-   *
-   * @throws LeaseLost if the lease is lost, LeaseReleased after `release()`.
-   */
+  /** Call it right before each side effect: it compares the clock. @throws LeaseLost, or LeaseReleased after `release()` */
   assertHeld(): void;
-  /**
-   * Gives the lock back, unless the lease is lost. Idempotent, never rejects, takes at most two request
-   * timeouts (5 s each by default). A lease that cannot be released runs out by itself.
-   */
+  /** Gives the lock back, unless the lease is lost. Idempotent, never rejects, takes two request timeouts at most. */
   release(): Promise<void>;
+}
+
+/** Options of acquiring a lease. */
+export interface LeaseChoice {
+  /** Default: true. False halves the requests, without a fencing token and owner: only for work with idempotent effects. */
+  fenced?: boolean;
+}
+
+/**
+ * Takes leases on locks by key. The caller must release every lease; `await using` does. A key has 1 to 1,024 characters, each
+ * part of an owner (default: that of `createLocks`) at most 256; others are refused with a RangeError or TypeError before any
+ * request.
+ */
+export interface Locks {
+  /**
+   * Tries once. Null if the lock is held elsewhere or this process shuts down. @throws LockStoreFailed after three tries, or if
+   * it is permanent.
+   */
+  tryAcquire(key: string, owner?: LeaseOwner, options?: LeaseChoice): Promise<Lease | null>;
+  /**
+   * Waits up to `waitMs` milliseconds for the lock (0: tries once). Where the store can wake its waiters, they get it in the
+   * order of asking; elsewhere they look again with jittered backoff, and chance decides. An attempt in progress when the
+   * time runs out is finished.
+   *
+   * @throws LockTimeout if the lock stayed held, or the store out of reach, until the time ran out.
+   * @throws LockStoreFailed, `permanent`, if no further try can succeed.
+   * @throws LocksClosed if this process is shutting down.
+   * @throws the reason of `signal` if that aborts. A lease acquired by then is released.
+   */
+  acquire(
+    key: string,
+    owner: LeaseOwner | undefined,
+    options: LeaseChoice & { waitMs: number; signal?: AbortSignal },
+  ): Promise<Lease>;
+  /** See `LocksOptions`. */
+  readonly onError?: OnError | undefined;
+}
+
+type OnError = (error: unknown, key: string) => void;
+
+/** The locks of one process, and their shutdown. Disposal drains them without grace and disposes of the store. */
+export interface ProcessLocks extends Locks, AsyncDisposable {
+  /** Aborts when `drain` begins. Long-running work should check it and stop after the current step. */
+  readonly stopping: AbortSignal;
+  /**
+   * Shuts down: takes no new leases, waits up to `graceMs` milliseconds for holders to release theirs, then
+   * takes away the rest (LeaseLost, reason `expired`) and gives them back to the store. Never rejects.
+   * Repeated calls get the same promise.
+   */
+  drain(graceMs: number): Promise<void>;
+}
+
+/** Settings that the leases of a process share. */
+export interface LocksOptions {
+  /** The owner of leases that are taken without one. Default: this machine and process, with the job `default`. */
+  owner?: LeaseOwner;
+  /** Default: the system's. */
+  clock?: Clock;
+  /** Default: none. */
+  telemetry?: Telemetry;
+  /** A length that the store grants: 15 to 60 whole seconds for blobs. Default: 30, or what comes closest to it. */
+  leaseSeconds?: number;
+  /** Replaces the timing that follows from `leaseSeconds`. */
+  timing?: LeaseTiming;
+  /** Pauses between two looks of a waiter. Default: 100 ms, rising to 1 s. */
+  backoff?: Backoff;
+  /** Returns values in [0, 1). Default: Math.random. */
+  random?: () => number;
+  /**
+   * Told of each error that nobody else learns of, because `acquire` or `lead` tries again. It must not throw. Default: none.
+   */
+  onError?: OnError;
+  /** Lower bound of new fences. Default: only the last fence of the lock. */
+  fenceFloor?: FenceFloor | undefined;
 }
 
 /** A lease as its process sees it, which can take it away at shutdown. */
 export interface HeldLease extends Lease {
-  /**
-   * Takes the lease away from its holder, who learns of it through `signal`, and gives it back to the store.
-   * Never rejects.
-   */
+  /** Takes the lease from its holder, who learns of it by `signal`, and gives it back to the store. Never rejects. */
   surrender(detail: string): Promise<void>;
 }
 
@@ -64,11 +118,16 @@ export interface LeaseSetting {
   fenceFloor?: FenceFloor | undefined;
 }
 
-/**
- * The highest fence that the store of the protected data has seen for a lock; undefined if it has seen none. New fences are
- * higher, even if the lock store lost its data or was exchanged for another.
- */
-export type FenceFloor = (key: string, signal: AbortSignal) => Promise<number | undefined>;
+/** The lock to take, and how. */
+export interface Wanted {
+  key: string;
+  owner: LeaseOwner;
+  fenced: boolean;
+  /** Attempts per request without an answer, the first included; at least 1. A raise gets at least 2. */
+  tries: number;
+  /** The place of a caller that waits in line. */
+  place?: LinePlace | undefined;
+}
 
 /** A lease that the store has just granted. */
 export interface Acquired {
@@ -96,10 +155,7 @@ export interface Loss {
   detail: string;
 }
 
-/**
- * The lease no longer protects the work: stop before the next side effect. Final. Do not retry under this
- * lease; acquire a new one.
- */
+/** The lease no longer protects the work: stop before the next side effect. Final: acquire a new one. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
   readonly key: string;
@@ -123,10 +179,7 @@ export class LeaseReleased extends Error {
   }
 }
 
-/**
- * The lock could not be acquired within the wait. `cause` is a `LockStoreFailed` if the last attempt got no
- * answer.
- */
+/** The lock was not acquired within the wait. `cause`: the `LockStoreFailed` of the last attempt, if it got no answer. */
 export class LockTimeout extends Error {
   override readonly name = 'LockTimeout';
   readonly key: string;

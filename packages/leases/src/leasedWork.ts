@@ -1,5 +1,5 @@
 import { type Lease, LockHeld, LockTimeout } from './lease.ts';
-import type { LeaseChoice, Locks } from './locks.ts';
+import type { LeaseChoice, Locks } from './lease.ts';
 import type { LeaseOwner } from './lockStore.ts';
 
 /**
@@ -18,15 +18,10 @@ import type { LeaseOwner } from './lockStore.ts';
 const followMs = 60_000;
 
 /**
- * Runs `work` while this process is the leader. `work` should run until `lease.signal` aborts and then
- * return. If it lost its lease, it runs again once this process is re-elected. If it ends with its lease
- * held, `lead` is done.
- *
- * Resolves with the result of `work`, or with undefined if `signal` aborts while this process follows.
- * `signal` does not stop a leader: `work` must watch it as well. Rejects with what `work` throws while it holds its lease;
- * what it throws after the loss is told to `onError` of the locks, unless it is a `LeaseLost` or an `AbortError`.
- *
- * @throws LocksClosed if this process shuts down while it follows.
+ * Runs `work` while this process is the leader, until `work` ends with its lease held; again at each election after a loss.
+ * `work` should return once `lease.signal` aborts, and must watch `signal`, which ends only a follower's wait: `lead` then
+ * resolves with undefined. Rejects with what `work` throws while it holds its lease; other errors after a loss than `LeaseLost`
+ * and `AbortError` are told to `onError` of the locks. @throws LocksClosed if this process shuts down while it follows
  */
 export async function lead<T>(
   locks: Locks,
@@ -100,12 +95,8 @@ export type Singleton = <Input, Context extends Invocation, Output>(
 ) => (input: Input, context: Context) => Promise<Output | undefined>;
 
 /**
- * Creates a wrapper that lets a function handler run on one instance at a time:
- *
- * `singleton('nightly', handler, { whenHeld: 'skip' })`
- *
- * `instance` names this process as the owner of its leases, and `choice` says how they are acquired. The handler must call `lease.assertHeld()` before
- * each side effect.
+ * Wraps function handlers to run on one instance at a time: `singleton('nightly', handler, { whenHeld: 'skip' })`. `instance`
+ * owns the leases, `choice` says how they are acquired. The handler must call `lease.assertHeld()` before each side effect.
  */
 export function createSingleton(locks: Locks, instance: string, choice: LeaseChoice = {}): Singleton {
   return (key, handler, policy) => async (input, context) => {
@@ -125,11 +116,9 @@ export function createSingleton(locks: Locks, instance: string, choice: LeaseCho
 export type LeasedResult<T> = { kind: 'done'; value: T } | { kind: 'heldElsewhere' };
 
 /**
- * Runs `work` under a lease and releases it afterwards, even if `work` fails. If the lock is held, `work`
- * does not run: without `waitMs`, the result is `heldElsewhere`; with it, the call waits that many
- * milliseconds and then throws LockTimeout. `signal` ends the wait, not the work.
- *
- * Rejects with what `work` throws, and as `Locks.tryAcquire` or `Locks.acquire` does.
+ * Runs `work` under a lease, released even if it fails. If the lock is held: `heldElsewhere`, or with `waitMs` (milliseconds)
+ * LockTimeout after the wait, which `signal` ends. Rejects with what `work` throws, and as `Locks.tryAcquire` or
+ * `Locks.acquire` does.
  */
 export async function withLease<T>(
   locks: Locks,

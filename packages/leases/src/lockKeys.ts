@@ -28,11 +28,8 @@ export const workItemLockPrefix = 'work-items/';
 
 /** The key of one stage of one thing; different pairs never share a key. */
 export function workItemLockKey(resourceId: string, stage: string): string {
-  return `${workItemLockPrefix}${escapePart(resourceId)}#${escapePart(stage)}`;
-}
-
-function escapePart(part: string): string {
-  return part.replaceAll('%', '%25').replaceAll('#', '%23');
+  const parts = [resourceId, stage].map((part) => part.replaceAll('%', '%25').replaceAll('#', '%23'));
+  return `${workItemLockPrefix}${parts.join('#')}`;
 }
 
 /** Most characters (UTF-16 code units) in the key of a lock, whichever store keeps it. */
@@ -43,7 +40,7 @@ export const longestOwnerPart = 256;
 
 /** @throws RangeError for an empty key, or one longer than 1,024 characters; TypeError for what is no text. */
 export function checkKey(key: string): void {
-  checkText('A lock key', key);
+  if (typeof key !== 'string') throw new TypeError(`A lock key is a text, not ${typeof key}`);
   if (key.length === 0 || key.length > longestLockKey) {
     throw new RangeError(`A lock key has 1 to 1,024 characters, not ${key.length}`);
   }
@@ -52,14 +49,10 @@ export function checkKey(key: string): void {
 /** @throws RangeError if a part of the owner is longer than 256 characters; TypeError if one is no text. */
 export function checkOwner({ instance, job, runId = '' }: LeaseOwner): void {
   for (const part of [instance, job, runId]) {
-    checkText('Each part of a lease owner', part);
+    if (typeof part !== 'string')
+      throw new TypeError(`Each part of a lease owner is a text, not ${typeof part}`);
     if (part.length > longestOwnerPart) {
       throw new RangeError(`Each part of a lease owner has at most ${longestOwnerPart} characters`);
     }
   }
-}
-
-/** In plain JavaScript it may be anything. */
-function checkText(what: string, value: unknown): void {
-  if (typeof value !== 'string') throw new TypeError(`${what} is a text, not ${typeof value}`);
 }

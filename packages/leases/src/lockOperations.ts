@@ -1,5 +1,5 @@
 import { bounded, type Clock, systemClock } from './clock.ts';
-import type { FenceFloor } from './lease.ts';
+import type { FenceFloor } from './fencingToken.ts';
 import { longestOwnerPart } from './lockKeys.ts';
 import { attemptAcquire } from './locks.ts';
 import type { LeaseOwner, LockRecord, LockStore } from './lockStore.ts';
@@ -10,10 +10,7 @@ export interface ForceRelease {
   key: string;
   /** The instance believed to hold the lock (`LeaseOwner.instance`). The lease of any other is left alone. */
   expectedOwner: string;
-  /**
-   * The person who asks, and the reason; neither may be blank. Both stay in the lock's record, as instance and job, until the
-   * next holder. Each is cut to 256 characters.
-   */
+  /** Actor and reason, not blank. Both stay in the lock's record, cut to 256 characters each, until the next holder. */
   actor: string;
   reason: string;
 }
@@ -122,10 +119,8 @@ function cut(text: string): string {
 }
 
 /**
- * Deletes the locks whose keys begin with `prefix`, that nobody holds, and that nobody has taken with a fence for `unusedMs`
- * milliseconds. Fences go on to rise, since they are no less than the time in milliseconds, unless that clock goes back. Resolves
- * with how many are gone; undefined if the store cannot list or delete. Rejects with the store's error. `signal` limits the whole
- * (default: 60 s).
+ * Deletes locks under `prefix` that nobody holds or has taken with a fence for `unusedMs`. Fences go on to rise with the clock.
+ * Resolves with their number; undefined if the store cannot. `signal`: default 60 s. Rejects with the store's error.
  */
 export async function forgetLocks(
   store: LockStore,
@@ -149,27 +144,19 @@ export async function forgetLocks(
 export interface LockListing {
   key: string;
   held: boolean;
-  /**
-   * The last holder that took a fence: the current one while `held`, unless that one took none. Absent if no
-   * holder did, since only fenced leases record their owner.
-   */
+  /** The last holder that took a fence: only fenced leases record their owner. Absent: there was none. */
   owner?: LeaseOwner;
   /** Time at which `owner` acquired it. */
   acquiredAt?: string;
   /**
-   * The latest time at which the lease can end if its holder has just died. A store knows whether a lease is
-   * held, not when it was last renewed: the true end lies between now and then. Absent if the lock is free,
-   * or if no holder recorded its lease time.
+   * The latest time at which the lease can end if its holder has just died. Absent: free, or the holder recorded no lease time.
    */
   expiry?: string;
   /** Fencing token of `owner`; 0 without one. */
   fence: number;
 }
 
-/**
- * Lists every lock whose key begins with `prefix`, held or not. `signal` limits the whole listing (default:
- * 30 s). Undefined if the store cannot list. Rejects with the store's error.
- */
+/** Lists every lock whose key begins with `prefix`, within 30 s or until `signal`. Undefined: the store cannot. */
 export async function listLocks(
   store: LockStore,
   {

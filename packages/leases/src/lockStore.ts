@@ -1,9 +1,6 @@
 import type { Loss } from './lease.ts';
 
-/**
- * The holder of a lease, for people and for `listLocks`. Each part has at most 256 characters (UTF-16 code
- * units).
- */
+/** The holder of a lease, for people and `listLocks`. Each part has at most 256 characters (UTF-16 code units). */
 export interface LeaseOwner {
   /** The process: its instance id. */
   instance: string;
@@ -80,10 +77,7 @@ export type Refusal = { kind: 'refused' } & Loss;
 export interface StoreTraits {
   /** Lease lengths that it grants, in milliseconds: from `minMs` to `maxMs`, in whole multiples of `stepMs`. */
   readonly lease: { readonly minMs: number; readonly maxMs: number; readonly stepMs: number };
-  /**
-   * Time for which a lease may hold the lock after its end (ms). It delays the next holder; it is never
-   * early, so it endangers nobody.
-   */
+  /** Time for which a lease may hold the lock after its end (ms): never early, so it only delays the next holder. */
   readonly expiryLagMs: number;
   /**
    * The keeper of a lease. `id`: any process that knows its id. `connection`: only the process that acquired it can
@@ -132,15 +126,11 @@ export interface LockStore extends AsyncDisposable {
     signal: AbortSignal,
   ) => Promise<number | 'held'>;
   /**
-   * Prepares to be woken when it is this caller's turn. Its place in line begins with the first `take` that names its ticket.
-   * Without `take` there is no line, and all who wait are woken. Undefined if the store can wake nobody: its waiters look again and
-   * again.
+   * Prepares to be woken in turn. The place in line begins with the first `take` that names its ticket; without `take` all are
+   * woken. Undefined if the store can wake nobody.
    */
   readonly wait?: (key: string, signal: AbortSignal) => Promise<LineWait>;
-  /**
-   * Writes the record under the lease if the lock still has this version. `changed`: it has another, or is
-   * gone. A version is opaque: any text that the store did not give out is another version.
-   */
+  /** Writes the record under the lease. `changed`: another version (any text not of this store is one), or no lock. */
   raise(
     key: string,
     leaseId: string,
@@ -148,10 +138,7 @@ export interface LockStore extends AsyncDisposable {
     version: string,
     signal: AbortSignal,
   ): Promise<'raised' | 'changed' | Refusal>;
-  /**
-   * Restarts the time of the lease, which must still be ours. `leaseMs` is the length it was acquired with; no store has
-   * to remember it.
-   */
+  /** Restarts the time of the lease, which must still be ours. `leaseMs`: the length it was acquired with. */
   renew(key: string, leaseId: string, leaseMs: number, signal: AbortSignal): Promise<'renewed' | Refusal>;
   /** `gone`: this lease no longer held the lock, or never did. That is just as good. */
   release(key: string, leaseId: string, signal: AbortSignal): Promise<'released' | 'gone'>;
@@ -160,28 +147,19 @@ export interface LockStore extends AsyncDisposable {
    * say. At once if this process has no such lease. Undefined where only a request can tell.
    */
   readonly onEnd?: (key: string, leaseId: string, tell: (why: Refusal) => void) => void;
-  /**
-   * Ends any lease at once if the lock still has this version. `changed`: it has another, or is gone. Undefined if the
-   * store cannot take a lock away.
-   */
+  /** Ends any lease at once unless the lock has another version or is gone (`changed`). Undefined: the store cannot. */
   readonly break?: (
     key: string,
     version: string,
     signal: AbortSignal,
   ) => Promise<'broken' | 'notHeld' | 'changed'>;
-  /**
-   * Deletes a lock that nobody holds or waits for, if it still has this version: keys that are used once would fill the store.
-   * `forgotten` also if there is none. Undefined if the store cannot, or must not.
-   */
+  /** Deletes a lock of this version that nobody holds or waits for. `forgotten` also if there is none. Undefined: it cannot. */
   readonly forget?: (
     key: string,
     version: string,
     signal: AbortSignal,
   ) => Promise<'forgotten' | 'held' | 'changed'>;
-  /**
-   * True for an error after which no further try can succeed until somebody changes a setting: a wrong password, a missing
-   * permission, a wrong name. A RangeError always is one. Undefined if the store knows of no others.
-   */
+  /** True for an error that remains until somebody changes a setting, such as a password. A RangeError always is one. */
   readonly isPermanent?: (error: unknown) => boolean;
   /** Every lock whose key begins with `prefix`, held or not; all locks if it is empty. Undefined if the store cannot list. */
   readonly list?: (prefix: string, signal: AbortSignal) => AsyncIterable<ListedLock>;

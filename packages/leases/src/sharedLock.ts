@@ -1,6 +1,6 @@
 import { type Lease, LockTimeout, type Loss } from './lease.ts';
+import type { LeaseChoice, Locks } from './lease.ts';
 import { shardKeys } from './lockKeys.ts';
-import type { LeaseChoice, Locks } from './locks.ts';
 import type { LeaseOwner } from './lockStore.ts';
 
 /** Several leases as one: lost as soon as one of them is. */
@@ -20,10 +20,8 @@ export type WaitChoice = LeaseChoice & {
 };
 
 /**
- * Takes all of these locks or none, in the order of their names, so that two who want some of the same never wait for each other in
- * a circle.
- *
- * @throws RangeError for no keys, and whatever `Locks.acquire` throws; those that were acquired by then are released.
+ * Takes all of these locks or none, in the order of their names: no two wait in a circle. @throws RangeError for no keys, and
+ * whatever `Locks.acquire` throws; those acquired by then are released.
  */
 export async function acquireAll(
   locks: Locks,
@@ -75,19 +73,13 @@ function grouped(leases: readonly Lease[]): LeaseGroup {
   };
 }
 
-/**
- * A lock of `count` permits. Who takes one shares it with the others: a counting semaphore. Who takes all of them has it alone: then
- * the others are readers, and this is the writer.
- */
+/** A lock of `count` permits: who takes one shares it, who takes all has it alone (readers and a writer). */
 export interface SharedLock {
   /** Takes a permit. Resolves with null if there is none. Its fence rises among the holders of this permit (`lease.key`) only. */
   tryShare(owner?: LeaseOwner, choice?: LeaseChoice): Promise<Lease | null>;
   /** Waits for a permit. @throws as `Locks.acquire` does. */
   share(owner: LeaseOwner | undefined, choice: WaitChoice): Promise<Lease>;
-  /**
-   * Takes all permits, one after the other, and keeps those that it has while it waits for the rest: no stream of readers keeps a
-   * writer out. @throws as `Locks.acquire` does.
-   */
+  /** Takes all permits one by one and keeps them while it waits, so readers keep no writer out. Throws as `share` does. */
   exclude(owner: LeaseOwner | undefined, choice: WaitChoice): Promise<LeaseGroup>;
 }
 
@@ -95,11 +87,8 @@ export interface SharedLock {
 const onePermitMs = 250;
 
 /**
- * A lock that up to `count` may hold at once, on any store: each permit is a lock of its own, `{key}/0`, `{key}/1` and so on. A permit
- * costs what a lock costs, and all of them `count` times as much, renewals included: keep `count` small where somebody excludes the
- * others. All who use the key must give the same `count`.
- *
- * @throws RangeError unless `count` is a whole number from 1 to 1,000.
+ * A lock that up to `count` hold at once: each permit is a lock of its own, `{key}/0`, `{key}/1` and so on, with its costs. All
+ * who use the key must give the same `count`. @throws RangeError unless `count` is a whole number from 1 to 1,000
  */
 export function sharedLock(locks: Locks, key: string, count: number): SharedLock {
   if (!(Number.isInteger(count) && count >= 1 && count <= 1000)) {

@@ -1,6 +1,4 @@
-import { exponentialBackoff } from './backoff.ts';
-import type { Loss } from './lease.ts';
-import type { Refusal, StoreTraits } from './lockStore.ts';
+import type { StoreTraits } from './lockStore.ts';
 
 /** The times of a lease, in milliseconds. */
 export interface LeaseTiming {
@@ -10,10 +8,7 @@ export interface LeaseTiming {
    * Time by which the holder stops trusting it sooner than the store, for clock drift and side effects in flight.
    */
   marginMs: number;
-  /**
-   * Time before the end of its trust at which a holder is told, if no renewal succeeded. A timer may be late,
-   * never early.
-   */
+  /** Time before the end of its trust at which a holder is told, if no renewal succeeded. A timer may be late. */
   timerSlackMs: number;
   /** From one renewal to the next, ± `renewJitter`. */
   renewEveryMs: number;
@@ -27,10 +22,8 @@ export interface LeaseTiming {
 }
 
 /**
- * The timing of a lease of `seconds`. It is renewed at a third of its time, so that two renewals may fail. One request
- * takes at most a sixth of it, and never more than 5 s. The margin is a fifth of a short lease, and 3 s from 15 s on.
- *
- * @throws RangeError unless `seconds` is more than 0.
+ * A lease of `seconds` is renewed at a third of its time, so that two renewals may fail. A request takes at most a sixth, and 5
+ * s; the margin is a fifth, and 3 s at most. @throws RangeError unless `seconds` is more than 0.
  */
 export function leaseTiming(seconds: number): LeaseTiming {
   if (!(seconds > 0)) throw new RangeError(`A lease lasts more than 0 s, not ${seconds} s`);
@@ -65,99 +58,9 @@ export function nearestLease(ms: number, { lease }: StoreTraits): LeaseTiming {
   return leaseTiming(Math.min(maxMs, Math.max(minMs, steps)) / 1000);
 }
 
-/**
- * When a holder stops trusting a lease whose last successful request was sent at `sentAt`. The store counts
- * from the arrival of that request, which is later, so the holder's time always ends first. Counted from the
- * answer, it could end last.
- */
-export function trustedUntil(sentAt: number, timing: LeaseTiming): number {
-  return sentAt + timing.leaseMs - timing.marginMs;
-}
-
 /** A value from `min` to `max`. `random` returns values in [0, 1). */
 export function between(min: number, max: number, random: () => number): number {
   return min + (max - min) * random();
-}
-
-/** A lease between two renewals. Times are milliseconds on the monotonic clock. */
-export interface Tenure {
-  /** End of the holder's trust. */
-  trustedUntil: number;
-  /** Time to give the lease up: `trustedUntil` less the slack for a late timer. */
-  giveUpAt: number;
-  /** Time of the next renewal. */
-  renewAt: number;
-  /** Renewals without an answer since the last success. */
-  failures: number;
-  /** The error of the last of them. */
-  lastFailure?: string;
-}
-
-/** `failed`: no answer, for whatever reason. It proves nothing about the lease. */
-export type RenewalOutcome = 'renewed' | Refusal | { kind: 'failed'; detail: string };
-
-export type RenewalDecision = ({ kind: 'held' } & Tenure) | ({ kind: 'lost' } & Loss);
-
-type Timed = { timing: LeaseTiming; random: () => number };
-
-/** The tenure that begins with a successful request, sent at `sentAt`. */
-export function startTenure(sentAt: number, { timing, random }: Timed): Tenure {
-  const jitter = timing.renewEveryMs * timing.renewJitter;
-  const trusted = trustedUntil(sentAt, timing);
-  return {
-    trustedUntil: trusted,
-    giveUpAt: trusted - timing.timerSlackMs,
-    renewAt: sentAt + between(timing.renewEveryMs - jitter, timing.renewEveryMs + jitter, random),
-    failures: 0,
-  };
-}
-
-/**
- * The meaning of a renewal that was sent at `sentAt` and ended at `now`:
- * - a success starts a new tenure, counted from `sentAt`;
- * - a success after the trusted time is a loss: others have been told that the lease is lost;
- * - a refusal is a loss;
- * - no answer is a loss only from `giveUpAt` on.
- */
-export function afterRenewal(
-  tenure: Tenure,
-  outcome: RenewalOutcome,
-  at: { sentAt: number; now: number },
-  timed: Timed,
-): RenewalDecision {
-  if (outcome === 'renewed') {
-    const late = Math.round(at.now - tenure.trustedUntil);
-    if (late >= 0) {
-      return {
-        kind: 'lost',
-        reason: 'expired',
-        detail: `its renewal was answered ${late} ms after the deadline`,
-      };
-    }
-    return { kind: 'held', ...startTenure(at.sentAt, timed) };
-  }
-  if (outcome.kind === 'refused') {
-    return { kind: 'lost', reason: outcome.reason, detail: outcome.detail };
-  }
-  const failed = { ...tenure, failures: tenure.failures + 1, lastFailure: outcome.detail };
-  if (at.now >= tenure.giveUpAt) return { kind: 'lost', ...timeOver(failed, at.now) };
-  const { retryMinMs, retryMaxMs } = timed.timing;
-  return { kind: 'held', ...failed, renewAt: at.now + between(retryMinMs, retryMaxMs, timed.random) };
-}
-
-/** The loss of a tenure that ends at `now`. */
-export function timeOver(tenure: Tenure, now: number, requestInFlight = false): Loss {
-  const late = Math.max(0, Math.round(now - tenure.trustedUntil));
-  if (tenure.failures > 0) {
-    return {
-      reason: 'unreachable',
-      detail: `renewals without an answer: ${tenure.failures}; last error: ${tenure.lastFailure}`,
-    };
-  }
-  if (requestInFlight) {
-    return { reason: 'unreachable', detail: 'a renewal was still unanswered when the trusted time ran out' };
-  }
-  return { reason: 'expired', detail: `no renewal was sent in time; noticed ${late} ms after the deadline` };
 }
 
 /** The pauses between two looks of a waiter, in milliseconds. */
@@ -166,14 +69,4 @@ export interface Backoff {
   firstMs: number;
   /** Upper bound of every pause. */
   mostMs: number;
-}
-
-/**
- * Milliseconds to pause before the next look, after `tries` earlier pauses. The span doubles up to a ceiling,
- * and each pause is drawn from its upper half. The ceiling is low on purpose: an old waiter looks nearly as
- * often as a new one, so nobody starves. `random` returns values in [0, 1).
- */
-export function waitBefore(tries: number, { firstMs, mostMs }: Backoff, random: () => number): number {
-  const span = exponentialBackoff(tries + 1, { base: firstMs, cap: mostMs });
-  return between(span / 2, span, random);
 }

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { Fault, Operation } from '../../../test/support/faultyLockStore.ts';
 import { virtualLocks } from '../../../test/support/virtualLocks.ts';
 import { RequestTimedOut } from '../src/clock.ts';
+import { nextFence } from '../src/fencingToken.ts';
 import { createLocks, type LockStore, type LockView } from '../src/index.ts';
 import { LockStoreFailed } from '../src/lease.ts';
-import { nextFence } from '../src/locks.ts';
 
 const owner = { instance: 'i-1', job: 'test' };
 const other = { instance: 'i-2', job: 'test' };

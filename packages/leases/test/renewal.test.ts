@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { afterRenewal, leaseTiming, startTenure, timeOver } from '../src/timing.ts';
+import { afterRenewal, timeOver } from '../src/renewal.ts';
+import { startTenure } from '../src/tenure.ts';
+import { leaseTiming } from '../src/timing.ts';
 
 const timed = { timing: leaseTiming(30), random: () => 0.5 };
 const tenure = startTenure(0, timed);

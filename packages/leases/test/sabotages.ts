@@ -30,14 +30,14 @@ const sabotages: Sabotage[] = [
   {
     name: 'clock from the response instead of the request, on acquire',
     file: 'packages/leases/src/locks.ts',
-    from: "if (answer === 'acquired') return sentAt;",
-    to: "if (answer === 'acquired') return clock.monotonic();",
+    from: "if (answer === 'acquired') {",
+    to: "if (answer === 'acquired') {\n        sentAt = clock.monotonic();",
     tests: 'packages/leases/test/acquire.test.ts',
     caughtBy: 'trust counts from when the acquire was sent',
   },
   {
     name: 'a late success revives the lease',
-    file: 'packages/leases/src/timing.ts',
+    file: 'packages/leases/src/renewal.ts',
     from: 'if (late >= 0) {',
     to: 'if (late >= Number.POSITIVE_INFINITY) {',
     tests: 'packages/leases/test/lease.test.ts',
@@ -45,7 +45,7 @@ const sabotages: Sabotage[] = [
   },
   {
     name: 'a renewal error counts as lost',
-    file: 'packages/leases/src/timing.ts',
+    file: 'packages/leases/src/renewal.ts',
     from: 'if (at.now >= tenure.giveUpAt)',
     to: 'if (at.now >= 0)',
     tests: 'packages/leases/test/lease.test.ts',
@@ -53,7 +53,7 @@ const sabotages: Sabotage[] = [
   },
   {
     name: 'no margin',
-    file: 'packages/leases/src/timing.ts',
+    file: 'packages/leases/src/tenure.ts',
     from: 'return sentAt + timing.leaseMs - timing.marginMs;',
     to: 'return sentAt + timing.leaseMs;',
     tests: 'packages/leases/test/model/schedules.test.ts',
@@ -86,7 +86,7 @@ const sabotages: Sabotage[] = [
   {
     name: 'fences by the clock of the holder',
     file: 'packages/leases/src/locks.ts',
-    from: 'view.now ?? since',
+    from: 'now ?? since',
     to: 'since',
     tests: 'packages/leases/test/acquire.test.ts',
     caughtBy: 'goes by the clock of the store',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { DispatchDecision } from '../../../packages/jobs/src/outbox/nextAttempt.ts';
-import { newOutboxMessage, type OutboxMessage } from '../../../packages/jobs/src/outbox/outboxMessage.ts';
+import { type DispatchDecision, newOutboxMessage } from '../../../packages/jobs/src/outbox/messageMoves.ts';
+import type { OutboxMessage } from '../../../packages/jobs/src/outbox/outboxMessage.ts';
 import type { ClaimRequest, InvoiceStore, Writes } from '../../../src/invoice/store/invoiceStore.ts';
 import { sendingStore } from '../../../src/invoice/store/invoiceWrites.ts';
 import { anInvoice } from '../../support/anInvoice.ts';

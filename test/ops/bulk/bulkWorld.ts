@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { DeadLetter, DeadLetterSource } from '../../../packages/jobs/src/deadLetters/deadLetters.ts';
 import { cosmosDocuments } from '../../../packages/jobs/src/documents/cosmosDocuments.ts';
 import { cosmosOutboxStore } from '../../../packages/jobs/src/outbox/cosmosOutboxStore.ts';
-import { newOutboxMessage } from '../../../packages/jobs/src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../../packages/jobs/src/outbox/messageMoves.ts';
 import { cosmosRunStore } from '../../../packages/jobs/src/runs/cosmosRunStore.ts';
 import { newManualRun, runManualGroup } from '../../../packages/jobs/src/runs/manualRun.ts';
 import type { GroupRecord } from '../../../packages/jobs/src/runs/runRecord.ts';

@@ -3,7 +3,8 @@
  * what it can know.
  */
 import { NoClearAnswer } from '../../../packages/jobs/src/documents/documentStore.ts';
-import { inForce, type PauseOrder, pausedWithinMs } from '../../../packages/jobs/src/rate/pause.ts';
+import type { PauseOrder } from '../../../packages/jobs/src/rate/paceStore.ts';
+import { inForce, pausedWithinMs } from '../../../packages/jobs/src/rate/pause.ts';
 import type { WorkItem } from '../../../packages/jobs/src/workItems/workItem.ts';
 import { workItemLockKey } from '../../../packages/leases/src/index.ts';
 import { messageLockMs } from '../../../src/paying/messageLock.ts';

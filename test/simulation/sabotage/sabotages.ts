@@ -85,7 +85,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'as it was: ten failed dispatches park a message, however long its destination is away (O2)',
     edits: [
       {
-        file: 'packages/jobs/src/outbox/nextAttempt.ts',
+        file: 'packages/jobs/src/outbox/messageMoves.ts',
         from: "if (result.kind === 'refused') return",
         to: "if (result.kind === 'refused' || attempts >= 10) return",
       },

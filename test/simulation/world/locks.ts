@@ -1,7 +1,8 @@
 /** The store of locks as one machine reaches it. It notes for how long the machine may trust each lease. */
 import type { LockStore } from '../../../packages/leases/src/index.ts';
+import { trustedUntil } from '../../../packages/leases/src/tenure.ts';
 import type { MemoryLockStore } from '../../../packages/leases/src/testing/memoryLockStore.ts';
-import { leaseTiming, trustedUntil } from '../../../packages/leases/src/timing.ts';
+import { leaseTiming } from '../../../packages/leases/src/timing.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { Network } from '../engine/network.ts';
 

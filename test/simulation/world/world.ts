@@ -1,5 +1,5 @@
 /** Everything outside the processes, in memory: what instances share, and what the invariants look at. */
-import type { PauseOrder, PauseStore } from '../../../packages/jobs/src/rate/pause.ts';
+import type { PauseOrder, PauseStore } from '../../../packages/jobs/src/rate/paceStore.ts';
 import type { Effects } from '../../../packages/jobs/src/workItems/effects.ts';
 import type { WorkItem } from '../../../packages/jobs/src/workItems/workItem.ts';
 import type { Attributes } from '../../../packages/leases/src/telemetry.ts';

@@ -37,10 +37,7 @@ export function fenceCheck({ lockKey, token }: Fence): Operation {
   };
 }
 
-/**
- * Creates the fence document of a lock in a partition, needed once. A conflict means that it is there. `partition` is what
- * its documents have as their partition key, such as `{ tenantId: 'a' }`; a text stands for `{ shard: text }`.
- */
+/** Creates the fence document of a lock in a partition: its key and value, or a text for `{ shard: text }`. Needed once. */
 export function newFence(lockKey: string, partition: string | Readonly<Record<string, string>>): Create {
   const key = typeof partition === 'string' ? { shard: partition } : partition;
   const document = { id: fenceId(lockKey), ...key, type: 'fence', fence: 0 };
@@ -81,11 +78,8 @@ export interface ClaimedDocuments<Item> {
 }
 
 /**
- * Claims documents in one transaction, which checks the fence and every ETag. An item that somebody else has changed is
- * dropped and the rest tried again, so that one contended item does not hold up the others.
- *
- * @throws {FencedOut} another holder of the lease has written to this partition already
- * @throws {StoreAway} the store refuses the app as such; and what `beforeTry` throws
+ * Claims documents in one transaction, which checks the fence and every ETag. Items that somebody else has changed are dropped
+ * and the rest tried again. @throws {FencedOut}; {StoreAway} the store refuses the app as such; and what `beforeTry` throws
  */
 export async function claimDocuments<Item extends ReadDocument>(
   store: { documents: DocumentStore; clock?: Clock },
@@ -122,10 +116,7 @@ export async function claimDocuments<Item extends ReadDocument>(
   return { claimed, contended: wanted.length - claimed.length };
 }
 
-/**
- * The id of a lock's fence document. Cosmos allows none of / \ ? # in an id, its gateway decodes what is percent-encoded, and
- * different keys must not share a fence.
- */
+/** Different keys never share a fence. Cosmos allows none of / \ ? # in an id, and its gateway decodes percent-encoding. */
 function fenceId(lockKey: string): string {
   return systemId(`fence:${encodeURIComponent(lockKey).replaceAll('%', '=')}`);
 }

@@ -1,7 +1,4 @@
-/**
- * Documents that one process claims for itself, many in one transaction, which refuses a holder whose lease has passed to
- * another.
- */
+/** Documents that a process claims for itself in one transaction, which refuses a holder whose lease has passed to another. */
 export {
   type ClaimedDocuments,
   type ClaimWrite,

@@ -7,10 +7,7 @@ import type { DeadLetter, DeadLetterSource } from './deadLetters.ts';
 
 const peekAtOnce = 250;
 
-/**
- * The sequence number 0. A client goes on peeking where it stopped, even through another receiver, so it has to be told where
- * to begin. The type of these numbers is not exported: the first one that is seen gives it.
- */
+/** The sequence number 0, where peeking begins. The type of these numbers is not exported: the first one seen gives it. */
 let beginning: Message['sequenceNumber'];
 
 type Message = ServiceBusReceivedMessage;
@@ -40,9 +37,8 @@ export function serviceBusDeadLetters(
     owns: (id) => !isPoisonId(id),
     list,
     /**
-     * Yields each as soon as it is sent. A message that was sent and whose lock was lost stays in the dead-letter queue. Sending
-     * it again is harmless if its receiver is idempotent, and while the queue detects duplicates it drops the second one, which has
-     * the same id.
+     * Yields each as soon as it is sent. A message whose lock was lost then stays in the queue, too; its receiver must be
+     * idempotent.
      */
     async *redrive(ids) {
       const sender = client.createSender(queue);
@@ -86,12 +82,9 @@ export function serviceBusDeadLetters(
   }
 
   /**
-   * Every message with one of these ids, however many others are in front of them. What was received is locked; the consumer
-   * settles it.
-   *
-   * Service Bus delivers from the front, and hands out by number only what was deferred. So a pass receives the others as well,
-   * and has their locks until it ends: released earlier, they would come again at once. It peeks first, which locks nothing. That tells an id
-   * that is not there from one that another receiver has locked, and a pass that has nothing to find never begins.
+   * Every message with one of these ids; the consumer settles it. Service Bus delivers from the front, so a pass receives the
+   * others as well and keeps their locks until it ends, or they would come again. It peeks first: that tells an id that is not
+   * there from one that is locked elsewhere.
    */
   async function* passThrough(ids: ReadonlySet<string>): AsyncGenerator<Passed> {
     const wanted = await find(ids);

@@ -3,12 +3,10 @@ export {
   cosmosDocuments,
   createUnlessThere,
   fromCosmos,
-  type QueryCondition,
   queryAll,
   queryCount,
-  queryOldest,
   readDocument,
   unlessRefused,
-  whereAll,
 } from './cosmosDocuments.ts';
+export { type QueryCondition, queryOldest, whereAll } from './cosmosPages.ts';
 export { type ListByTime, pageByTime } from './cosmosPages.ts';

@@ -1,7 +1,6 @@
 import type { Container, OperationInput, PatchOperation, SqlQuerySpec } from '@azure/cosmos';
 import { z } from 'zod';
 import {
-  type Condition,
   type DocumentStore,
   type Operation,
   PartitionFull,
@@ -29,10 +28,7 @@ export function cosmosDocuments(container: Container): DocumentStore {
   };
 }
 
-/**
- * Runs one transaction in the terms of Cosmos. The only caller of `items.batch`, which resolves even if the batch fails:
- * every result code is checked here. @throws {StoreAway} the store refuses the app as such
- */
+/** Runs a transaction. `items.batch` resolves even if it fails: each code is checked. @throws {StoreAway} all is refused */
 export async function runBatch(
   container: Container,
   partition: string,
@@ -125,9 +121,8 @@ function whyAway(error: unknown): StoreAway['reason'] | undefined {
 }
 
 /**
- * An answer that is not the service's: a gateway in front of it says 503 with a page, or with nothing. The SDK (4.x,
- * RequestHandler.js) parses every body as JSON and reads `message` of it, so it throws a `SyntaxError`, or a `TypeError` of
- * its own.
+ * An answer of a gateway, a page or nothing: the SDK (4.x, RequestHandler.js) throws a `SyntaxError`, or a `TypeError` of its
+ * own.
  */
 function isUnreadable(error: unknown): boolean {
   if (error instanceof SyntaxError) return true;
@@ -146,35 +141,31 @@ function codeOf(error: unknown, name: 'code' | 'substatus' = 'code'): unknown {
   return error instanceof Error && /^(Abort|Timeout)Error$/.test(error.name) ? error.name : undefined;
 }
 
-/** The answer to a write on a condition; undefined if that does not hold. @throws {StoreAway} */
-export async function unlessChanged<T>(write: () => Promise<T>): Promise<T | undefined> {
+/** The answer to a write; undefined if it is refused with one of these statuses. @throws {StoreAway} */
+async function unlessStatus<T>(statuses: readonly number[], write: () => Promise<T>): Promise<T | undefined> {
   try {
     return await fromCosmos(write);
   } catch (error) {
-    if (statusOf(error) !== cosmosStatus.preconditionFailed) throw error;
+    const status = statusOf(error);
+    if (status === undefined || !statuses.includes(status)) throw error;
     return undefined;
   }
 }
 
+/** The answer to a write on a condition; undefined if that does not hold. @throws {StoreAway} */
+export function unlessChanged<T>(write: () => Promise<T>): Promise<T | undefined> {
+  return unlessStatus([cosmosStatus.preconditionFailed], write);
+}
+
 /** The answer to a write on a condition; undefined if that does not hold, or there is no such document. @throws {StoreAway} */
-export async function unlessRefused<T>(write: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await unlessChanged(write);
-  } catch (error) {
-    if (statusOf(error) !== cosmosStatus.notFound) throw error;
-    return undefined;
-  }
+export function unlessRefused<T>(write: () => Promise<T>): Promise<T | undefined> {
+  return unlessStatus([cosmosStatus.preconditionFailed, cosmosStatus.notFound], write);
 }
 
 /** Creates a document; false if there is one with its id. @throws {StoreAway} */
 export async function createUnlessThere(container: Container, document: { id: string }): Promise<boolean> {
-  try {
-    await fromCosmos(() => container.items.create(document));
-    return true;
-  } catch (error) {
-    if (statusOf(error) !== cosmosStatus.conflict) throw error;
-    return false;
-  }
+  const created = await unlessStatus([cosmosStatus.conflict], () => container.items.create(document));
+  return created !== undefined;
 }
 
 /** The body of a patch request: at most ten operations (https://learn.microsoft.com/azure/cosmos-db/partial-document-update-faq). */
@@ -189,13 +180,10 @@ export function patchBody({ where = [], set = {}, remove = [], increment = {}, a
   ];
   if (append !== undefined)
     operations.push({ op: 'add', path: `${pathOf(append.path)}/-`, value: append.value });
-  return where.length === 0 ? { operations } : { operations, condition: conditionOf(where) };
-}
-
-/** Conditions take no parameters, so values are written as JSON literals, which end no string early. */
-function conditionOf(where: readonly Condition[]): string {
+  if (where.length === 0) return { operations };
+  // Conditions take no parameters, so values are written as JSON literals, which end no string early.
   const terms = where.map(({ path, is, value }) => `c.${path} ${is} ${JSON.stringify(value)}`);
-  return `from c where ${terms.join(' and ')}`;
+  return { operations, condition: `from c where ${terms.join(' and ')}` };
 }
 
 function pathOf(path: string): string {
@@ -203,14 +191,12 @@ function pathOf(path: string): string {
 }
 
 const countSchema = z.tuple([z.number()]);
-const timeSchema = z.tuple([z.iso.datetime()]);
 
 /** Bytes of UTF-8 in an id (https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits). */
 const longestId = 1023;
 
 /**
- * Reads one document; undefined if there is none. That includes ids that no document can have, for which the SDK throws
- * or the service answers 400: callers pass ids from outside. @throws {StoreAway}
+ * Reads one document; undefined if there is none, or can be none with this id, which may come from outside. @throws {StoreAway}
  */
 export async function readDocument(container: Container, partition: string, id: string): Promise<unknown> {
   if (!canBeId(id)) return undefined;
@@ -232,35 +218,6 @@ export async function queryAll(
 /** The answer to `SELECT VALUE COUNT(1) …`. @throws {StoreAway} */
 export async function queryCount(container: Container, query: string | SqlQuerySpec): Promise<number> {
   return countSchema.parse(await queryAll(container, query))[0];
-}
-
-/** The answer to `SELECT VALUE MIN(…) …` over times (ISO 8601); undefined over no item. @throws {StoreAway} */
-export async function queryOldest(
-  container: Container,
-  query: string | SqlQuerySpec,
-): Promise<string | undefined> {
-  // Over no item the answer is empty, or one value that is undefined.
-  return timeSchema.safeParse(await queryAll(container, query)).data?.[0];
-}
-
-/** A condition of a query on one parameter. Without a value it does not apply. */
-export interface QueryCondition {
-  condition: string;
-  /** With its `@`. */
-  name: string;
-  value: string | number | undefined;
-}
-
-/** The part of a query that limits it to documents of a type, if one is given, that meet all conditions. Pure. */
-export function whereAll(type: string | undefined, conditions: readonly QueryCondition[]) {
-  const asked = conditions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
-  return {
-    where: [
-      type === undefined ? 'true' : `c.type = '${type}'`,
-      ...asked.map(({ condition }) => condition),
-    ].join(' AND '),
-    parameters: asked.map(({ name, value }) => ({ name, value })),
-  };
 }
 
 function canBeId(id: string): boolean {

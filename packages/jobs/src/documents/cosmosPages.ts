@@ -1,4 +1,4 @@
-import type { Container, SqlParameter } from '@azure/cosmos';
+import type { Container, SqlParameter, SqlQuerySpec } from '@azure/cosmos';
 import { z } from 'zod';
 import { queryAll } from './cosmosDocuments.ts';
 import { continuationAt, type Page, placeOf } from './pages.ts';
@@ -20,9 +20,8 @@ export interface ListByTime {
 }
 
 /**
- * One page in the order of a time. Its continuation is the last time: the service gives no token for an order over several
- * partitions. Documents of the same millisecond have no order among themselves, so a change of one between two pages may
- * hide another. Items are as they are stored. @throws {BadContinuation}
+ * One page in the order of a time, which is the continuation. Documents of the same millisecond have no order, so a change
+ * between two pages may hide one. Items are as stored. @throws {BadContinuation}
  */
 export async function pageByTime(
   container: Container,
@@ -44,4 +43,35 @@ export async function pageByTime(
   function timeOf(item: unknown): string | undefined {
     return z.object({ [by]: z.string() }).safeParse(item).data?.[by];
   }
+}
+
+const timeSchema = z.tuple([z.iso.datetime()]);
+
+/** The answer to `SELECT VALUE MIN(…) …` over times (ISO 8601); undefined over no item. @throws {StoreAway} */
+export async function queryOldest(
+  container: Container,
+  query: string | SqlQuerySpec,
+): Promise<string | undefined> {
+  // Over no item the answer is empty, or one value that is undefined.
+  return timeSchema.safeParse(await queryAll(container, query)).data?.[0];
+}
+
+/** A condition of a query on one parameter. Without a value it does not apply. */
+export interface QueryCondition {
+  condition: string;
+  /** With its `@`. */
+  name: string;
+  value: string | number | undefined;
+}
+
+/** The part of a query that limits it to documents of a type, if one is given, that meet all conditions. Pure. */
+export function whereAll(type: string | undefined, conditions: readonly QueryCondition[]) {
+  const asked = conditions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
+  return {
+    where: [
+      type === undefined ? 'true' : `c.type = '${type}'`,
+      ...asked.map(({ condition }) => condition),
+    ].join(' AND '),
+    parameters: asked.map(({ name, value }) => ({ name, value })),
+  };
 }

@@ -18,10 +18,7 @@ export interface Create {
   readonly document: { readonly id: string };
 }
 
-/**
- * Changes part of a document and leaves the rest as it is, so a process never drops fields it does not know. Refused if
- * the version or a condition does not hold, or if there is no such document.
- */
+/** Changes part of a document. Refused if the version or a condition does not hold, or if there is no such document. */
 export interface Patch {
   readonly kind: 'patch';
   readonly id: string;
@@ -70,10 +67,8 @@ export const maxOperations = 100;
 
 export interface DocumentStore {
   /**
-   * Runs one transaction. A refusal may be the echo of our own first try, because the SDK repeats a request whose
-   * connection broke: reread before you conclude that somebody else was first. `writeUntilClear` does.
-   *
-   * @throws {StoreAway} the store refuses the app as such
+   * Runs one transaction. A refusal may be the echo of our own first try, whose connection broke: reread first, as
+   * `writeUntilClear` does. @throws {StoreAway} the store refuses the app as such
    */
   transact(partition: string, operations: readonly Operation[]): Promise<Transacted>;
   /** The documents with these ids, in no particular order; missing ones are left out. @throws {StoreAway} */

@@ -22,15 +22,13 @@ export {
   isSystemId,
   NewerVersion,
   newWriteId,
-  type OnUnreadable,
   resendAfterMs,
   readableDocument,
   readableDocuments,
   systemId,
   tolerantObject,
-  type Unreadable,
-  unreadableReport,
 } from './storedDocuments.ts';
+export { type OnUnreadable, type Unreadable, unreadableReport } from './unreadable.ts';
 export {
   type ConditionalWrite,
   keepFirst,

@@ -1,16 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { partMetric, type Telemetry } from '@payonce/leases/telemetry';
 import { z } from 'zod';
-
-/** A stored document that does not have the shape it should. */
-export interface Unreadable {
-  type: string;
-  id: string;
-  /** Its fault, in one line. */
-  problem: string;
-}
-
-export type OnUnreadable = (found: Unreadable) => void;
+import type { OnUnreadable } from './unreadable.ts';
 
 /**
  * The version of the documents and messages that this release writes, and the newest that it understands; what has none is
@@ -37,10 +27,7 @@ export class NewerVersion extends Error {
   }
 }
 
-/**
- * The documents that have the right shape. The others are passed over, because one of them must not hold up the rest:
- * documents of a newer release silently, broken ones with a report.
- */
+/** The documents that have the right shape. Broken ones are passed over with a report, those of a newer release silently. */
 export function readableDocuments<T>(
   documents: readonly unknown[],
   schema: z.ZodType<T>,
@@ -64,40 +51,16 @@ export function readableDocument<T>(document: unknown, schema: z.ZodType<T>, typ
   return schema.parse(document);
 }
 
-/**
- * An object schema that keeps the fields it does not know, so that an older process which writes the object back does not
- * drop what a newer release added. Its type has the known fields only.
- */
+/** An object schema that keeps fields it does not know: an older process that writes the object back drops nothing. */
 export function tolerantObject<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape> {
   return z.looseObject(shape);
-}
-
-/** Counts each time that a document is passed over, so that an alert stays up; logs each document once. */
-export function unreadableReport({
-  telemetry,
-  log,
-}: {
-  telemetry: Telemetry;
-  log: (message: string) => void;
-}): OnUnreadable {
-  const logged = new Set<string>();
-  return ({ type, id, problem }) => {
-    telemetry.count(partMetric.documentUnreadable, { type });
-    const name = `${type} "${id}"`;
-    if (logged.has(name)) return;
-    logged.add(name);
-    log(`${name} cannot be read and is passed over: ${problem}`);
-  };
 }
 
 function idOf(document: unknown): string {
   return typeof document === 'object' && document !== null && 'id' in document ? String(document.id) : '';
 }
 
-/**
- * The id of a document of our own that is stored beside what others name: no import takes an id that begins with a colon, so
- * none is ever in the way. `name`: without the characters / \\ ? and #, which Cosmos DB refuses in an id.
- */
+/** The id of a document of our own: no import takes an id that begins with a colon. `name` has none of / \\ ? and #. */
 export function systemId(name: string): string {
   return `:${name}`;
 }

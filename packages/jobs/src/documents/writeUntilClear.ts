@@ -27,11 +27,9 @@ export interface Patience {
 const delayMs = { base: 200, cap: 4_000 };
 
 /**
- * Tries of a write. Seven tries wait 0.2 + 0.4 + … + 4 s, about fourteen seconds and twice that if rereads fail
- * too, to outlast a brief weakness of the store. Requests that time out come on top.
- *
- * `brief` is for a write that something else repeats anyway, and that others wait for: it is tried a second time once the
- * losers are dropped, and does not wait for a store that gives no clear answer.
+ * Seven tries wait about fourteen seconds, and twice that if rereads fail too; requests that time out come on top. `brief` is
+ * for a write that something else repeats anyway: one more try without the losers, and no wait for a store that gives no clear
+ * answer.
  */
 export const patience = {
   thorough: { tries: 7, delayMs, afterUnclear: 'goOn' },
@@ -49,16 +47,12 @@ export interface ConditionalWrite<Item, Stored> {
   /** True if this very transaction was applied. Absent: there is no way to tell, so `keep` judges every item. */
   isApplied?(stored: Stored): boolean;
   /**
-   * The items that are still ours to write. `codes` are the status codes of a refusal, one per operation; empty after an
-   * answer that was not clear.
+   * The items that are still ours to write. `codes`: of a refusal, one per operation; empty after an answer that was not clear.
    */
   keep(items: readonly Item[], stored: Stored, codes: readonly number[]): readonly Item[];
   /** Called before each try: throws if this process may not write any more. */
   beforeTry?(): void;
-  /**
-   * Called after a refusal, before the reread, with the operations as they were planned and the status code of each: prepares
-   * the next try, or throws.
-   */
+  /** Called after a refusal, before the reread, with the status code of each operation: prepares the next try, or throws. */
   onRefused?(operations: readonly Operation[], codes: readonly number[]): Promise<void>;
   /** Called after an answer that was not clear: from here on the transaction may have been applied. */
   onUnclear?(): void;
@@ -73,9 +67,8 @@ export type Written<Item> =
   | { kind: 'unclear'; items: readonly Item[]; tries: number; cause: unknown };
 
 /**
- * Writes items in one transaction, as described above.
- *
- * @throws {StoreAway} the store refuses the app as such; and what `beforeTry` and `onRefused` throw
+ * Writes items as described above. @throws {StoreAway} the store refuses the app as such; and what `beforeTry` and `onRefused`
+ * throw
  */
 export async function writeUntilClear<Item, Stored>(
   { documents, clock = systemClock }: { documents: DocumentStore; clock?: Clock },
@@ -96,36 +89,26 @@ export async function writeUntilClear<Item, Stored>(
       if (afterUnclear === 'stop') break;
       await clock.sleep(exponentialBackoff(tried, delay));
     }
-    const reread = await unlessAway(write.reread(items));
-    if (reread.kind === 'away') {
+    let stored: Stored;
+    try {
+      stored = await write.reread(items);
+    } catch (error) {
+      if (!(error instanceof StoreAway) || error.reason !== 'noAnswer') throw error;
       // Usually the same moment of weakness.
-      cause = reread.cause;
+      cause = error;
       if (afterUnclear === 'stop') break;
       await clock.sleep(exponentialBackoff(tried, delay));
       continue;
     }
-    if (write.isApplied?.(reread.stored) === true) return { kind: 'written', items, found: true };
-    items = write.keep(items, reread.stored, answer.kind === 'refused' ? answer.codes : []);
+    if (write.isApplied?.(stored) === true) return { kind: 'written', items, found: true };
+    items = write.keep(items, stored, answer.kind === 'refused' ? answer.codes : []);
   }
   return items.length === 0 ? { kind: 'nothingLeft' } : { kind: 'unclear', items, tries, cause };
 }
 
-async function unlessAway<T>(
-  read: Promise<T>,
-): Promise<{ kind: 'read'; stored: T } | { kind: 'away'; cause: unknown }> {
-  try {
-    return { kind: 'read', stored: await read };
-  } catch (error) {
-    if (error instanceof StoreAway && error.reason === 'noAnswer') return { kind: 'away', cause: error };
-    throw error;
-  }
-}
-
 /**
- * Stores a document unless one with its id is there, and returns the one that is stored: of several processes that try, the
- * first decides for all. The partition is the document's `shard`. It costs one read if it is there.
- *
- * @throws {StoreAway}
+ * Stores a document unless one with its id is there, and returns the one that is stored: the first process decides for all. The
+ * partition is the document's `shard`. @throws {StoreAway}
  */
 export async function keepFirst(
   documents: DocumentStore,

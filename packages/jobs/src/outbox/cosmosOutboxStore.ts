@@ -1,15 +1,9 @@
 import type { Container } from '@azure/cosmos';
-import {
-  patchBody,
-  queryAll,
-  queryCount,
-  queryOldest,
-  unlessChanged,
-  whereAll,
-} from '../documents/cosmosDocuments.ts';
-import { pageByTime } from '../documents/cosmosPages.ts';
+import { patchBody, queryAll, queryCount, unlessChanged } from '../documents/cosmosDocuments.ts';
+import { queryOldest, whereAll, pageByTime } from '../documents/cosmosPages.ts';
 import type { Patch } from '../documents/documentStore.ts';
-import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
+import { readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
+import type { OnUnreadable } from '../documents/unreadable.ts';
 import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from './outboxMessage.ts';
 import { discardPatch, notParked, type OutboxFilter, type OutboxStore, redrivePatch } from './outboxStore.ts';
 

@@ -4,20 +4,14 @@ import type { DocumentStore } from '../documents/documentStore.ts';
 import type { Instance } from '../instance.ts';
 import { inSpan } from '../tracing.ts';
 import { workInFlight } from '../workInFlight.ts';
-import { type DispatchDecision, decideDispatch, type SendResult } from './nextAttempt.ts';
-import { markDispatched, type OutboxMessage, waitedMs } from './outboxMessage.ts';
+import { type DispatchDecision, decideDispatch, type SendResult, markDispatched } from './messageMoves.ts';
+import type { OutboxMessage } from './outboxMessage.ts';
 
-/**
- * Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects and
- * always ends, because whatever arrives meanwhile waits for it, and so does the only sweeper.
- */
+/** Sends messages in few requests; one result each, in order. Never rejects, and always ends: a sweeper waits for it. */
 export type SendMessages = (messages: readonly OutboxMessage[]) => Promise<readonly SendResult[]>;
 
 export interface Dispatcher {
-  /**
-   * Sends a message that is stored and pending, and records what became of it. Resolves when that is done, even if it
-   * failed: the message then stays pending (or is parked), and the sweeper comes back to it.
-   */
+  /** Sends a stored pending message and records the result. Resolves even if that failed: the sweeper comes back to it. */
   dispatch(message: OutboxMessage): Promise<DispatchDecision>;
 }
 
@@ -27,11 +21,8 @@ interface Entry {
 }
 
 /**
- * A dispatcher that coalesces: while one round of sends is in flight, further messages gather, and the next round takes
- * them all. Many commits need few requests, and a single message is not delayed.
- *
- * A process that dies between the send and the mark leaves the message pending, and it is sent again. The consumer copes
- * with that, and duplicate detection on Service Bus (the message id is the batch id) usually spares it the work.
+ * A dispatcher that coalesces: while one round of sends is in flight, further messages gather for the next. A process that dies
+ * between send and mark leaves the message pending; it is sent again, and the consumer or duplicate detection copes.
  */
 export function createDispatcher({
   documents,
@@ -48,7 +39,24 @@ export function createDispatcher({
   const waiting = new Map<string, Entry[]>();
 
   return {
-    dispatch: (message) => inDispatchSpan(message, () => new Promise((done) => enqueue({ message, done }))),
+    /** In a span of the trace in which the message was created, however much later and in whatever process. */
+    dispatch(message) {
+      const { id, destination, attempts, traceparent: parent } = message;
+      const attributes = {
+        'outbox.message': id,
+        'outbox.destination': destination,
+        'outbox.attempts': attempts,
+      };
+      return inSpan(
+        'dispatch message',
+        { kind: 'producer', attributes, parent },
+        () => new Promise<DispatchDecision>((done) => enqueue({ message, done })),
+        ({ kind }) => ({
+          attributes: { 'outbox.result': kind },
+          failed: kind === 'retry' || kind === 'parked' ? kind : undefined,
+        }),
+      );
+    },
   };
 
   function enqueue(entry: Entry): void {
@@ -84,7 +92,9 @@ export function createDispatcher({
     for (const { message, decision } of decided) {
       telemetry.count(partMetric.outboxDispatched, { destination, result: decision.kind });
       if (decision.kind === 'dispatched') {
-        telemetry.record(partMetric.outboxLagMs, waitedMs(message, now), { destination });
+        const { createdAt, notBefore = createdAt } = message;
+        const waitedMs = Math.max(0, now - Date.parse(notBefore));
+        telemetry.record(partMetric.outboxLagMs, waitedMs, { destination });
       }
     }
     try {
@@ -107,34 +117,22 @@ const unknownDestination: SendMessages = async (messages) =>
     error: `no destination is called "${destination}" here`,
   }));
 
-/**
- * Sends what this process has just stored. A process that dies first leaves its messages to the sweeper, like any message that
- * is not dispatched at once.
- */
+/** Sends what this process has just stored. If the process dies first, the sweeper does. */
 export interface Sender {
   /** Sends a message at once; see `Dispatcher.dispatch`. */
   send(message: OutboxMessage): Promise<DispatchDecision>;
-  /**
-   * Sends a message as soon as no urgent work is in progress in this process, and after five seconds in any case: receipts
-   * wait while payments are being made.
-   */
+  /** Sends a message once no urgent work is in progress in this process, and after five seconds in any case. */
   sendWhenIdle(message: OutboxMessage): void;
   /** Marks urgent work as in progress until the result is disposed of. */
   busy(): Disposable;
-  /**
-   * For a process that stops: resolves when everything handed over so far has been dispatched, or after `withinMs`
-   * milliseconds. The rest is then left to the sweeper.
-   */
+  /** Resolves when all that was handed over has been dispatched, or after `withinMs` (ms); the sweeper has the rest. */
   drained(withinMs: number): Promise<void>;
 }
 
 /** Messages held in memory. The sweeper takes the rest from the store. */
 const maxWaiting = 1_000;
 
-/**
- * Longest wait for urgent work to end (ms): payments that wait for their turns can go on for hours. By then the sweeper would
- * take the messages, one by one.
- */
+/** Longest wait for urgent work to end (ms). By then the sweeper would take the messages, one by one. */
 const longestWaitMs = 5_000;
 
 export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {
@@ -179,16 +177,4 @@ export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {
     waiting = [];
     for (const message of messages) void send(message);
   }
-}
-
-/** Dispatches a message in a span of the trace in which it was created, however much later and in whatever process. */
-function inDispatchSpan(
-  { id, destination, attempts, traceparent: parent }: OutboxMessage,
-  dispatch: () => Promise<DispatchDecision>,
-): Promise<DispatchDecision> {
-  const attributes = { 'outbox.message': id, 'outbox.destination': destination, 'outbox.attempts': attempts };
-  return inSpan('dispatch message', { kind: 'producer', attributes, parent }, dispatch, ({ kind }) => ({
-    attributes: { 'outbox.result': kind },
-    failed: kind === 'retry' || kind === 'parked' ? kind : undefined,
-  }));
 }

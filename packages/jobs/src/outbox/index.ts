@@ -1,7 +1,6 @@
 /**
- * Messages that are stored in the transaction of the change that they announce, and sent afterwards, at
- * least once. `@payonce/jobs/outbox/cosmos` keeps them beside your documents; `@payonce/jobs/outbox/service-bus` and
- * `@payonce/jobs/outbox/storage-queue` send them, or a destination of your own does.
+ * Messages stored in the transaction of a change and sent afterwards, at least once: beside documents
+ * (`@payonce/jobs/outbox/cosmos`), to destinations (`…/service-bus`, `…/storage-queue`, or your own).
  */
 export {
   createDispatcher,
@@ -12,13 +11,13 @@ export {
 } from './dispatcher.ts';
 export {
   type NewOutboxMessage,
-  newOutboxMessage,
   type OutboxEntry,
   type OutboxMessage,
   type OutboxStatus,
   outboxMessageSchema,
   outboxStatuses,
 } from './outboxMessage.ts';
-export type { DispatchDecision, SendResult } from './nextAttempt.ts';
+export { newOutboxMessage } from './messageMoves.ts';
+export type { DispatchDecision, SendResult } from './messageMoves.ts';
 export type { DueQuery, OutboxStore, RedrivenMessage } from './outboxStore.ts';
 export { oldestPendingMs, type SweepCounts, type SweepParts, sweepOutbox } from './sweepOutbox.ts';

@@ -30,21 +30,16 @@ export interface DueQuery {
 }
 
 /**
- * Keeps the messages of an outbox. Messages are created elsewhere, in the transaction of the
- * change that they announce, and the dispatcher records what becomes of them. `packages/jobs/src/testing/outbox/outboxStoreContract.ts` says how a store behaves. All methods may reject with
- * `StoreAway`.
+ * Keeps the messages of an outbox, which others create and mark. All methods may reject with `StoreAway`. See
+ * `packages/jobs/src/testing/outbox/outboxStoreContract.ts`.
  */
 export interface OutboxStore {
   /**
-   * Pending messages of all partitions whose next try is due at `now` (ISO 8601, UTC), longest waiting first. `more`: there
-   * may be others behind these. `shard`: of this partition only. `except`: without those of these partitions, and without
-   * those for these destinations.
+   * Pending messages whose next try is due at `now` (ISO 8601, UTC), longest waiting first. `more`: there may be others behind
+   * these. `shard`: of this partition only. `except`: not of these partitions, nor for these destinations.
    */
   due(query: DueQuery): Promise<{ messages: OutboxMessage[]; more: boolean }>;
-  /**
-   * A page of messages of all partitions. Those that wait (pending, parked) come longest waiting first; dispatched ones,
-   * and all together, newest first. @throws {BadContinuation}
-   */
+  /** A page of all partitions: pending or parked ones longest waiting first, others newest first. @throws {BadContinuation} */
   list(query: OutboxFilter & { continuation?: string; pageSize: number }): Promise<Page<OutboxEntry>>;
   /** Number of messages that match, over all partitions. */
   count(filter: OutboxFilter): Promise<number>;
@@ -54,19 +49,13 @@ export interface OutboxStore {
    * This undoes nothing that has been settled since: its receiver looks at the claims and effects as they are then. @throws {NewerVersion}
    */
   redrive(id: string, at: string, runId?: string): Promise<RedrivenMessage>;
-  /**
-   * Gives a parked message up for good: it counts as dispatched and expires, with `discarded` saying who decided that and
-   * why. @throws {NewerVersion}
-   */
+  /** Gives a parked message up for good: it counts as dispatched and expires, with `discarded` in it. @throws {NewerVersion} */
   discard(id: string, why: NonNullable<OutboxEntry['discarded']>): Promise<DiscardedMessage>;
   /** Time (ISO 8601) from which the oldest pending message has been waiting, failed sends included. */
   oldestPending(): Promise<string | undefined>;
 }
 
-/**
- * The write that puts a parked message back to pending at `at` (ISO 8601). It has been waiting since then, not since it was
- * written, so its age raises no alarm. `runId`: the bulk run that does it. Pure.
- */
+/** Puts a parked message back to pending, as if written at `at` (ISO 8601). `runId`: of the bulk run that does it. Pure. */
 export function redrivePatch(id: string, at: string, runId?: string): Patch {
   return {
     kind: 'patch',

@@ -2,19 +2,15 @@ import { isServiceBusError, type ServiceBusMessage, type ServiceBusSender } from
 import { errorText } from '@payonce/leases/error-text';
 import { traceProperties } from '../tracing.ts';
 import type { SendMessages } from './dispatcher.ts';
-import type { SendResult } from './nextAttempt.ts';
+import type { SendResult } from './messageMoves.ts';
 import type { OutboxMessage } from './outboxMessage.ts';
 
 /**
- * Time-out of one request with its retries, in milliseconds. The client's own time-outs do not cover opening a connection:
- * on a socket that swallows everything that takes 60 s (measured).
+ * Time-out of a request with its retries (ms). Without it, opening a connection that swallows everything takes 60 s (measured).
  */
 const requestTimeoutMs = 15_000;
 
-/**
- * Sends each outbox message as one Service Bus message, many in one request. It keeps the outbox message's id, which is what
- * duplicate detection goes by.
- */
+/** Sends each outbox message as one Service Bus message with the same id, for duplicate detection; many in one request. */
 export function serviceBusDestination(
   sender: Pick<ServiceBusSender, 'createMessageBatch' | 'sendMessages'>,
   { timeoutMs = requestTimeoutMs }: { timeoutMs?: number } = {},

@@ -6,13 +6,10 @@ import type { SendMessages } from './dispatcher.ts';
 const concurrentSends = 16;
 
 /**
- * Sends the elements of a message's body: each as one Storage Queue message, or as `messagesOf` puts them together. It also
- * gets the traceparent of the message, because a message of a storage queue has no place for one. A storage queue has neither
- * batches nor duplicate detection. If one send fails, the whole outbox message is sent again, and the recorded effect of a
- * work item makes the repetition harmless.
- *
- * `timeoutMs` bounds one send. After the first send without an answer in that time the queue is taken for dead and the rest
- * of the round is not tried, so a round of thousands ends as soon as a round of one.
+ * Sends the elements of a body: each as one Storage Queue message, or as `messagesOf` puts them together with the message's
+ * traceparent, for which a queue message has no place of its own. If one send fails, the whole outbox message is sent again: a
+ * storage queue has neither batches nor duplicate detection, and recorded effects make that harmless. After the first send
+ * without an answer within `timeoutMs` the rest of the round is not tried.
  */
 export function storageQueueDestination(
   queue: QueueSender,
@@ -65,10 +62,7 @@ function isTooLarge(error: unknown): boolean {
 
 export type QueueSender = Pick<QueueClient, 'sendMessage'>;
 
-/**
- * Limit for one send including its retries, in milliseconds. Without it, a send over a socket that swallows everything
- * never ends: the SDK's own timeout bounds the service, not the network (measured: still pending after 75 s).
- */
+/** Limit for one send with its retries (ms). The SDK's own does not bound the network: still pending after 75 s (measured). */
 const sendTimeoutMs = 10_000;
 
 /**

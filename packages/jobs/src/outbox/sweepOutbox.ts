@@ -21,10 +21,7 @@ export interface SweepCounts {
 export interface SweepParts {
   outbox: Pick<OutboxStore, 'due' | 'oldestPending'>;
   dispatcher: Dispatcher;
-  /**
-   * All partitions. If a read over all of them fails, they are read one by one, so that one that is away does not hold up
-   * the others. Absent: the sweep rejects then.
-   */
+  /** All partitions, read one by one if a read over all of them fails. Absent: the sweep rejects then. */
   partitions?: readonly string[];
   /** Default: the system's clock, and no telemetry. */
   instance?: Partial<Pick<Instance, 'clock' | 'telemetry'>>;

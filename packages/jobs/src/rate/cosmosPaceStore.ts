@@ -1,9 +1,7 @@
 import type { Container, PatchOperation } from '@azure/cosmos';
 import { createUnlessThere, fromCosmos, readDocument, unlessRefused } from '../documents/cosmosDocuments.ts';
 import { formatVersion, readableDocument } from '../documents/storedDocuments.ts';
-import type { PaceStore, ScheduleCondition } from './paceStore.ts';
-import { type PauseStore, pauseSchema } from './pause.ts';
-import { scheduleSchema } from './schedule.ts';
+import { type PaceStore, type PauseStore, pauseSchema, scheduleSchema } from './paceStore.ts';
 
 /** Schedules in the Cosmos container `pace`, whose partition key is the limit: one document each. */
 export function cosmosPaceStore(container: Container): PaceStore {
@@ -18,7 +16,18 @@ export function cosmosPaceStore(container: Container): PaceStore {
       await createUnlessThere(container, document);
     },
 
-    async change(limit, { where, add = {}, set = {} }) {
+    async change(
+      limit,
+      { where: { epoch, nextFrom, nextBefore, atUntil, windowSince }, add = {}, set = {} },
+    ) {
+      // Conditions take no parameters. Numbers in decimals can end no text early.
+      const terms = [
+        `c.epoch = ${epoch}`,
+        ...(nextFrom === undefined ? [] : [`c.next >= ${nextFrom}`]),
+        ...(nextBefore === undefined ? [] : [`c.next < ${nextBefore}`]),
+        ...(atUntil === undefined ? [] : [`c.at <= ${atUntil}`]),
+        ...(windowSince === undefined ? [] : [`c.window.since = ${windowSince}`]),
+      ];
       const operations: PatchOperation[] = [
         ...Object.entries(add)
           .filter(([, value]) => value !== 0)
@@ -26,23 +35,11 @@ export function cosmosPaceStore(container: Container): PaceStore {
         ...Object.entries(set).map(([name, value]) => ({ op: 'set' as const, path: `/${name}`, value })),
       ];
       const changed = await unlessRefused(() =>
-        container.item(limit, limit).patch({ condition: conditionOf(where), operations }),
+        container.item(limit, limit).patch({ condition: `from c where ${terms.join(' and ')}`, operations }),
       );
       return changed === undefined ? undefined : scheduleSchema.parse(changed.resource);
     },
   };
-}
-
-/** Conditions take no parameters. Numbers in decimals can end no text early. */
-function conditionOf({ epoch, nextFrom, nextBefore, atUntil, windowSince }: ScheduleCondition): string {
-  const terms = [
-    `c.epoch = ${epoch}`,
-    ...(nextFrom === undefined ? [] : [`c.next >= ${nextFrom}`]),
-    ...(nextBefore === undefined ? [] : [`c.next < ${nextBefore}`]),
-    ...(atUntil === undefined ? [] : [`c.at <= ${atUntil}`]),
-    ...(windowSince === undefined ? [] : [`c.window.since = ${windowSince}`]),
-  ];
-  return `from c where ${terms.join(' and ')}`;
 }
 
 /** Beside the schedules of the limits, because a pause concerns every call of the account, too. */

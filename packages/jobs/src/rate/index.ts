@@ -1,13 +1,7 @@
 /** One rate that all instances share, and a pause that all of them heed. `@payonce/jobs/rate/cosmos` keeps both. */
 export { type Admission, createPacer, type Pacer, type PacerParts } from './pacer.ts';
-export {
-  inForce,
-  type PauseOrder,
-  type PauseStore,
-  type PauseWatch,
-  pausedWithinMs,
-  watchPause,
-} from './pause.ts';
-export type { Schedule } from './schedule.ts';
+export { inForce, type PauseWatch, pausedWithinMs, watchPause } from './pause.ts';
+export type { PauseOrder, PauseStore } from './paceStore.ts';
+export type { Schedule } from './paceStore.ts';
 export type { PaceStore } from './paceStore.ts';
 export type { Place, Turn } from './turns.ts';

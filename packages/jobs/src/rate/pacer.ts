@@ -2,12 +2,11 @@ import { errorText } from '@payonce/leases/error-text';
 import { partMetric } from '@payonce/leases/telemetry';
 import { StoreAway } from '../documents/documentStore.ts';
 import type { Instance } from '../instance.ts';
-import type { PaceStore, ScheduleChange } from './paceStore.ts';
+import type { PaceStore, ScheduleChange, Schedule } from './paceStore.ts';
 import type { Gate, PauseWatch } from './pause.ts';
 import {
   endOfWindow,
   newSchedule,
-  type Schedule,
   type SharedClock,
   type Slot,
   sharedClock,
@@ -26,15 +25,9 @@ interface PacerPolicy {
 
 /** Hands out turns to make calls, such that all instances together keep to the rate. */
 export interface Pacer {
-  /**
-   * The turn of a call; undefined if it has none before `before` (monotonic milliseconds), calls are paused, or the process
-   * stops.
-   */
+  /** Undefined if a call has no turn before `before` (monotonic milliseconds), calls are paused, or the process stops. */
   turn(before: number, place?: Place): Promise<Turn | undefined>;
-  /**
-   * Lets work with this many calls in when few others wait, in the order in which it was asked, so that work is begun
-   * shortly before its calls can be made. Undefined as for `turn`.
-   */
+  /** Lets work with so many calls in, in the order of asking, shortly before they can be made. Undefined as for `turn`. */
   admit(calls: number, before: number): Promise<Admission | undefined>;
 }
 
@@ -71,7 +64,10 @@ export function createPacer(
       },
     },
   );
-  const supply = createSupply({ store, shared, turns, work, instance }, policy, wake);
+  const supply = createSupply({ store, shared, turns, work, instance }, policy, () => {
+    woken.resolve();
+    woken = Promise.withResolvers();
+  });
   let running = false;
   let woken = Promise.withResolvers<void>();
   let line: Promise<unknown> = Promise.resolve();
@@ -80,7 +76,7 @@ export function createPacer(
     turn(before, place = 'inLine') {
       if (door() === 'paused') return Promise.resolve(undefined);
       const turn = turns.wait(before, place);
-      start();
+      void run();
       return turn;
     },
     admit(calls, before) {
@@ -99,14 +95,16 @@ export function createPacer(
   async function letIn(calls: number, before: number): Promise<Admission | undefined> {
     let admitted = false;
     while (!admitted && door() !== 'paused' && clock.monotonic() < before) {
-      admitted = door() === 'open' && hasRoom();
+      const ahead = turns.waiting + work.open;
+      const most = ((turns.rate ?? supply.pace()) * leadMs) / 1000;
+      admitted = door() === 'open' && (ahead === 0 || ahead < most);
       if (!admitted) await clock.sleep(lookEveryMs);
     }
     work.queued -= calls;
     if (!admitted) return undefined;
     let counted = calls;
     work.open += calls;
-    start();
+    void run();
     return {
       [Symbol.dispose]() {
         work.open -= counted;
@@ -115,19 +113,10 @@ export function createPacer(
     };
   }
 
-  function hasRoom(): boolean {
-    const ahead = turns.waiting + work.open;
-    return ahead === 0 || ahead < ((turns.rate ?? supply.pace()) * leadMs) / 1000;
-  }
-
   /** Runs while anything waits for its turn, or will soon. */
-  function start(): void {
+  async function run(): Promise<void> {
     if (running) return;
     running = true;
-    void run();
-  }
-
-  async function run(): Promise<void> {
     let lookedAt = Number.NEGATIVE_INFINITY;
     while (turns.waiting > 0 || work.open > 0) {
       if (door() === 'paused') {
@@ -143,11 +132,6 @@ export function createPacer(
       await Promise.race([clock.sleep(Math.min(nextMs ?? lookEveryMs, lookEveryMs)), woken.promise]);
     }
     running = false;
-  }
-
-  function wake(): void {
-    woken.resolve();
-    woken = Promise.withResolvers();
   }
 }
 
@@ -174,13 +158,7 @@ const shareWhenSilent = 0.9;
 const newestWeight = 0.2;
 
 function createSupply(
-  {
-    store,
-    shared,
-    turns,
-    work,
-    instance,
-  }: {
+  parts: {
     store: PaceStore;
     shared: SharedClock;
     turns: CallTurns;
@@ -191,9 +169,10 @@ function createSupply(
   /** Called when there are new slots. */
   onSlots: () => void,
 ) {
+  const { store, shared, turns, work, instance } = parts;
   const { clock, telemetry } = instance;
   let schedule: Schedule | undefined;
-  let report = emptyReport(0);
+  let report = nothing;
   let reserving = false;
   let reservedAt = Number.NEGATIVE_INFINITY;
   let storeMs = 10;
@@ -217,7 +196,7 @@ function createSupply(
     report(end: CallEnd): void {
       if (end.kind === 'refused' && end.holdUntil > 0) turns.dropBefore(end.holdUntil);
       const refused = end.kind === 'refused' ? { refused: 1, holdUntil: end.holdUntil } : {};
-      report = sumOf(report, { ...emptyReport(end.epoch), answered: 1, ...refused });
+      report = sumOf(report, { ...nothing, epoch: end.epoch, answered: 1, ...refused });
     },
     pace,
   };
@@ -236,11 +215,11 @@ function createSupply(
     reserving = true;
     reservedAt = clock.monotonic();
     const told = report;
-    report = emptyReport(told.epoch);
+    report = { ...nothing, epoch: told.epoch };
     try {
       const own = turns.waiting + work.open + work.queued;
-      const parts = { store, shared, limit, ceiling, storeMs, ahead: own };
-      const reserved = await reserve(parts, schedule, told, ({ pace: slotsPerSecond, next, last }) =>
+      const to = { store, shared, limit, ceiling, storeMs, ahead: own };
+      const reserved = await reserve(to, schedule, told, ({ pace: slotsPerSecond, next, last }) =>
         stretchOf({
           pace: slotsPerSecond,
           aheadMs: next - shared.now(),
@@ -300,9 +279,7 @@ interface PaceReport {
   holdUntil: number;
 }
 
-function emptyReport(epoch: number): PaceReport {
-  return { epoch, answered: 0, refused: 0, holdUntil: 0 };
-}
+const nothing: PaceReport = { epoch: 0, answered: 0, refused: 0, holdUntil: 0 };
 
 /** Sum of two reports. The counts of an older epoch are dropped. */
 export function sumOf(one: PaceReport, other: PaceReport): PaceReport {
@@ -339,10 +316,7 @@ const skewMs = 100;
 const mostRounds = 5;
 
 /**
- * Reserves slots for `count(schedule)` calls: one request in the usual case, in which others wait too, or nobody else was
- * here meanwhile. The report goes along with it.
- *
- * @throws {StoreAway}
+ * Reserves slots for `count(schedule)` calls and reports, in one request unless somebody else came between. @throws {StoreAway}
  */
 export async function reserve(
   { store, shared, limit, ceiling, storeMs, ahead }: ReserveParts,
@@ -353,39 +327,33 @@ export async function reserve(
   let schedule = known ?? (await readOrCreate());
   for (let round = 1; round <= mostRounds; round++) {
     shared.catchUp(schedule.at);
-    const granted = await grant(schedule);
-    if (granted !== undefined) return granted;
+    const now = shared.now();
+    const wanted = count(schedule);
+    const lengthMs = (wanted * 1000) / schedule.pace;
+    const holdUntil = Math.max(schedule.holdUntil, report.holdUntil);
+    const earliest = Math.max(now + storeMs, holdUntil);
+    // Reports of another epoch would blame the new pace for the old one.
+    const { answered, refused } = report.epoch === schedule.epoch ? report : nothing;
+    const told = ahead === undefined ? {} : { 'window.reserved': 1, 'window.ahead': ahead };
+    const counts = { 'window.answered': answered, 'window.refused': refused, ...told };
+    const where = { epoch: schedule.epoch, atUntil: now + skewMs };
+    const set = { at: now, holdUntil };
+    const change: ScheduleChange =
+      schedule.next >= earliest
+        ? { where: { ...where, nextFrom: earliest }, add: { ...counts, next: lengthMs }, set }
+        : {
+            // Nobody has reserved the time until now, or it is not to be used: it is skipped.
+            where: { ...where, nextBefore: earliest },
+            add: counts,
+            set: { ...set, next: earliest + lengthMs },
+          };
+    const changed = await store.change(limit, change);
+    if (changed !== undefined) {
+      return { schedule: changed, slots: slotsOf(schedule, changed.next - lengthMs, wanted) };
+    }
     schedule = await readOrCreate();
   }
   throw new StoreAway('noAnswer', undefined, `the schedule of ${limit} changed ${mostRounds} times in a row`);
-
-  async function grant(from: Schedule): Promise<Reserved | undefined> {
-    const now = shared.now();
-    const wanted = count(from);
-    const lengthMs = (wanted * 1000) / from.pace;
-    const holdUntil = Math.max(from.holdUntil, report.holdUntil);
-    const earliest = Math.max(now + storeMs, holdUntil);
-    // Reports of another epoch would blame the new pace for the old one.
-    const { answered, refused } = report.epoch === from.epoch ? report : { answered: 0, refused: 0 };
-    const told = ahead === undefined ? {} : { 'window.reserved': 1, 'window.ahead': ahead };
-    const counts = { 'window.answered': answered, 'window.refused': refused, ...told };
-    const inTurn = from.next >= earliest;
-    const change: ScheduleChange = inTurn
-      ? {
-          where: { epoch: from.epoch, nextFrom: earliest, atUntil: now + skewMs },
-          add: { ...counts, next: lengthMs },
-          set: { at: now, holdUntil },
-        }
-      : {
-          // Nobody has reserved the time until now, or it is not to be used: it is skipped.
-          where: { epoch: from.epoch, nextBefore: earliest, atUntil: now + skewMs },
-          add: counts,
-          set: { at: now, holdUntil, next: earliest + lengthMs },
-        };
-    const changed = await store.change(limit, change);
-    if (changed === undefined) return undefined;
-    return { schedule: changed, slots: slotsOf(from, changed.next - lengthMs, wanted) };
-  }
 
   async function readOrCreate(): Promise<Schedule> {
     const found = await store.read(limit);

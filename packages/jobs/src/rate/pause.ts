@@ -10,32 +10,7 @@
  */
 
 import type { Clock } from '@payonce/leases/clock';
-import { z } from 'zod';
-import { tolerantObject } from '../documents/storedDocuments.ts';
-
-/** Times are ISO 8601, UTC. */
-export const pauseSchema = tolerantObject({
-  reason: z.string(),
-  /** Actor that ordered it. */
-  by: z.string(),
-  at: z.string(),
-  /** When it ends by itself. Absent: when somebody resumes. */
-  until: z.string().exactOptional(),
-  /** When somebody ended it, and who. */
-  resumedAt: z.string().exactOptional(),
-  resumedBy: z.string().exactOptional(),
-});
-export type PauseOrder = z.infer<typeof pauseSchema>;
-
-/** Where the latest pause is kept. All methods may reject with `StoreAway`. */
-export interface PauseStore {
-  /** The latest, in force or not. */
-  read(): Promise<PauseOrder | undefined>;
-  /** Puts a pause in force. Of two orders, the later one counts. */
-  begin(pause: PauseOrder): Promise<void>;
-  /** Ends this pause; false if another one was ordered meanwhile, or somebody else has ended it. */
-  end(pause: Pick<PauseOrder, 'at'>, resumed: { at: string; by: string }): Promise<boolean>;
-}
+import type { PauseOrder, PauseStore } from './paceStore.ts';
 
 /** The pause that is in force at `now` (milliseconds). Pure. */
 export function inForce(pause: PauseOrder | undefined, now: number): PauseOrder | undefined {
@@ -55,10 +30,7 @@ export const pausedWithinMs = 10_000;
 export type Gate = 'open' | 'paused' | 'unknown';
 
 export interface PauseWatch {
-  /**
-   * Tells if a call may be made now, as far as this process knows. Looks again in the background, so it can be asked before
-   * every call.
-   */
+  /** Tells if a call may be made now, as far as is known. Looks again in the background, so ask before every call. */
   readonly gate: () => Gate;
   /** Looks if the last look is no longer fresh, so that the gate answers for work that is about to begin. */
   readonly look: () => Promise<void>;

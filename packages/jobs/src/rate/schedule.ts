@@ -11,47 +11,7 @@
  */
 
 import type { Clock } from '@payonce/leases/clock';
-import { z } from 'zod';
-import { tolerantObject } from '../documents/storedDocuments.ts';
-
-/** Times are milliseconds since the epoch, on the clock that the instances share (`sharedClock`). */
-export const scheduleSchema = tolerantObject({
-  /** When the first free slot begins. */
-  next: z.number(),
-  /** Slots per second. */
-  pace: z.number().positive(),
-  /** Rises when the pace is cut: refusals of calls whose slots were granted before no longer count. */
-  epoch: z.int(),
-  /** The latest time at which an instance reserved something. */
-  at: z.number(),
-  /** The provider asked for no calls before this time (`Retry-After`). 0: it did not. */
-  holdUntil: z.number(),
-  /**
-   * Outcomes of the calls since `since`. `reserved`: number of reservations by any instance; `ahead`: sum of the calls that the
-   * instance then had ahead of it, over these reservations.
-   */
-  window: tolerantObject({
-    since: z.number(),
-    answered: z.int(),
-    refused: z.int(),
-    reserved: z.int().exactOptional(),
-    ahead: z.int().exactOptional(),
-  }),
-  /** The window before that: calls per second, the share that was refused, and what an instance had ahead on average. */
-  last: tolerantObject({ rate: z.number(), refusedShare: z.number(), ahead: z.number().exactOptional() }),
-  trim: tolerantObject({
-    /** Windows in a row in which too much was refused. */
-    strikes: z.int(),
-    /** The pace at which too much was refused last, times what was accepted. 0: the ceiling was never too high. */
-    limit: z.number(),
-    /** Time for which the pace is held after a cut (ms), and the end of that time. */
-    holdMs: z.number(),
-    heldUntil: z.number(),
-    /** Growth of the pace after that: a share per second. */
-    growth: z.number(),
-  }),
-});
-export type Schedule = z.infer<typeof scheduleSchema>;
+import type { Schedule } from './paceStore.ts';
 
 /** The pace is never cut below this share of the ceiling, so that something is always tried. */
 export const slowestShare = 0.01;
@@ -98,10 +58,9 @@ const stretchMs = { longest: 500, shortest: 100 };
 const weights = { least: 0.25, most: 4 };
 
 /**
- * Calculates the number of slots to reserve in one request. Long stretches spare requests. Short ones mix the instances
- * better, which matters once much is reserved ahead: the stretch then begins so much later. An instance with more calls ahead
- * than others reserves more: the queue does not hand out batches evenly, and with equal shares the last would wait until their
- * claims are stale. Pure.
+ * Calculates the number of slots to reserve in one request. Long stretches spare requests; short ones mix the instances better,
+ * once much is reserved ahead. An instance with more calls ahead reserves more: the queue hands out batches unevenly, and the
+ * claims of the last would go stale. Pure.
  */
 export function stretchOf({
   pace,
@@ -137,16 +96,10 @@ export function stretchOf({
  * refusal that one instance meets slows down all of them, once.
  */
 
-/**
- * A window is over after this time, in milliseconds, once this many calls were answered: fewer say little about a small
- * share of refusals. It ends in any case after the longest time, and when a lot is refused.
- */
+/** A window is over after the shortest time (ms) and so many answers, after the longest, or when a lot is refused. */
 const windowOf = { shortestMs: 4_000, calls: 100, longestMs: 20_000 };
 
-/**
- * Bounds of too much. Two windows in a row of a little, because one stall of one instance must not slow down the
- * fleet; or one of a lot.
- */
+/** Too much: a little in two windows in a row, as one stall of one instance must not slow down the fleet; or a lot in one. */
 const little = { refused: 3, share: 0.02 };
 const lot = { refused: 10, share: 0.2 };
 
@@ -211,9 +164,8 @@ function isNear(pace: number, limit: number): boolean {
 }
 
 /**
- * The time that instances agree on, in milliseconds since the epoch. It runs with the monotonic clock of this process and
- * only ever jumps forward: to the time of the fastest clock. After that a skew between their clocks costs nothing;
- * without it, 0.2 s of skew cost 15 % of the rate (simulated, docs/pace.md).
+ * The time that instances agree on (ms since the epoch). It runs with the monotonic clock and jumps forward to the fastest
+ * clock, so clock skew costs nothing: 0.2 s of it would cost 15 % of the rate (docs/pace.md).
  */
 export interface SharedClock {
   now(): number;

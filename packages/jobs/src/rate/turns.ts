@@ -30,10 +30,7 @@ export type CallEnd =
   /** `holdUntil`: on the shared clock; 0 if the provider did not say. */
   | { kind: 'refused'; epoch: number; holdUntil: number };
 
-/**
- * Priority of a call: those that were refused go first, then those in line. `last` has what they leave, but one turn in 25 at
- * least, so that it is never held up for good.
- */
+/** Priority: refused calls go first, then those in line. `last` has what they leave, but one turn in 25 at least. */
 export type Place = 'first' | 'inLine' | 'last';
 
 const lastEvery = 25;
@@ -45,29 +42,13 @@ interface Waiter {
   since: number;
 }
 
-export interface CallTurns {
-  /** Resolves with the call's turn, or undefined if it has none before `before` (monotonic). */
-  wait(before: number, place: Place): Promise<Turn | undefined>;
-  add(slots: readonly Slot[]): void;
-  /** Gives turns to those whose slots have come, at this pace. Returns how long until the next one, in milliseconds. */
-  go(pace: number): number | undefined;
-  /** Ends the wait of those whose time is over; of all of them, if `all`. */
-  expire(all?: boolean): void;
-  /** Slots before this time (shared clock) are not to be used. */
-  dropBefore(time: number): void;
-  readonly waiting: number;
-  readonly slots: number;
-  /** When the last reserved slot is, on the shared clock; undefined if there is none. */
-  readonly lastSlot: number | undefined;
-  /** Turns per second of this process lately; undefined if there were none. */
-  readonly rate: number | undefined;
-}
+export type CallTurns = ReturnType<typeof createTurns>;
 
 /** `mayGo` is asked right before turns are given. */
 export function createTurns(
   { clock, shared, mayGo = () => true }: { clock: Clock; shared: SharedClock; mayGo?: () => boolean },
   { onEnd, onTurn }: { onEnd: (end: CallEnd) => void; onTurn: (waitedMs: number) => void },
-): CallTurns {
+) {
   const flow = createFlow(clock);
   const lines: Record<Place, Waiter[]> = { first: [], inLine: [], last: [] };
   let sinceLast = 0;
@@ -77,24 +58,28 @@ export function createTurns(
   let creditAt = clock.monotonic();
 
   return {
-    wait(before, place) {
+    /** Resolves with the call's turn, or undefined if it has none before `before` (monotonic). */
+    wait(before: number, place: Place): Promise<Turn | undefined> {
       return new Promise((resolve) => {
         lines[place].push({ resolve, before, since: clock.monotonic() });
         go();
       });
     },
-    add(granted) {
+    add(granted: readonly Slot[]): void {
       slots.push(...granted);
       go();
     },
-    go(at) {
+    /** Gives turns to those whose slots have come, at this pace. Returns how long until the next one (ms). */
+    go(at: number): number | undefined {
       pace = at;
       go();
       const [next] = slots;
-      if (next === undefined || waiting() === 0 || !mayGo()) return undefined;
+      if (next === undefined || !mayGo() || Object.values(lines).every((line) => line.length === 0))
+        return undefined;
       return Math.max(1, next.at - shared.now());
     },
-    expire(all = false) {
+    /** Ends the wait of those whose time is over; of all of them, if `all`. */
+    expire(all = false): void {
       const now = clock.monotonic();
       for (const line of Object.values(lines)) {
         const over = line.filter(({ before }) => all || before <= now);
@@ -103,26 +88,25 @@ export function createTurns(
         for (const { resolve } of over) resolve(undefined);
       }
     },
-    dropBefore(time) {
+    /** Slots before this time (shared clock) are not to be used. */
+    dropBefore(time: number): void {
       slots = slots.filter(({ at }) => at >= time);
     },
     get waiting() {
-      return waiting();
+      return lines.first.length + lines.inLine.length + lines.last.length;
     },
     get slots() {
       return slots.length;
     },
+    /** Time of the last reserved slot, on the shared clock; undefined if there is none. */
     get lastSlot() {
       return slots.at(-1)?.at;
     },
+    /** Turns per second of this process lately; undefined if there were none. */
     get rate() {
       return flow.rate();
     },
   };
-
-  function waiting(): number {
-    return lines.first.length + lines.inLine.length + lines.last.length;
-  }
 
   function take(): Waiter | undefined {
     const waited = ++sinceLast >= lastEvery ? lines.last.shift() : undefined;
@@ -134,7 +118,10 @@ export function createTurns(
   function go(): void {
     if (!mayGo()) return;
     const now = shared.now();
-    earnCredit();
+    const at = clock.monotonic();
+    const earned = ((at - creditAt) * pace * catchUpFactor) / 1000;
+    credit = Math.min(Math.max(1, pace * burstShare), credit + earned);
+    creditAt = at;
     let used = 0;
     for (const slot of slots) {
       if (slot.at > now) break;
@@ -148,13 +135,6 @@ export function createTurns(
       used++;
     }
     if (used > 0) slots.splice(0, used);
-  }
-
-  function earnCredit(): void {
-    const now = clock.monotonic();
-    const earned = ((now - creditAt) * pace * catchUpFactor) / 1000;
-    credit = Math.min(Math.max(1, pace * burstShare), credit + earned);
-    creditAt = now;
   }
 
   function give({ resolve, since }: Waiter, slot: Slot): void {
@@ -186,10 +166,7 @@ export function createTurns(
 /** Calls that may always be in flight at the same time. */
 const fewestInFlight = 64;
 
-/**
- * Calls in flight may grow to this multiple of what the pace and the usual latency explain (Little's law). The pace is that
- * of all instances: while this one uses a stretch that it has reserved, it has all of it.
- */
+/** Bound of calls in flight, as a multiple of what the pace of all instances and the usual latency explain (Little's law). */
 const inFlightFactor = 4;
 
 /** Weight of the newest call in the usual latency, and of the newest second in the rate. */
@@ -207,10 +184,7 @@ function createFlow(clock: Clock) {
   let lastCall = clock.monotonic();
 
   return {
-    /**
-     * True if one more call may begin at this pace (calls per second). The bound keeps calls from piling up at a provider
-     * that slows down.
-     */
+    /** True if one more call may begin at this pace (calls per second): they must not pile up at a provider that slows down. */
     hasRoom(pace: number): boolean {
       if (usualMs === undefined) return true;
       return inFlight < Math.max(fewestInFlight, (inFlightFactor * pace * usualMs) / 1000);

@@ -1,9 +1,11 @@
-import type { Container, PatchOperation, SqlParameter } from '@azure/cosmos';
+import type { Container, PatchOperation } from '@azure/cosmos';
 import { createUnlessThere, readDocument, unlessChanged } from '../documents/cosmosDocuments.ts';
-import { pageByTime } from '../documents/cosmosPages.ts';
-import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
-import { type GroupRecord, isOpen, runRecordSchema } from './runRecord.ts';
-import type { ListRuns, RunKey, RunStore } from './runStore.ts';
+import { readableDocument } from '../documents/storedDocuments.ts';
+import type { OnUnreadable } from '../documents/unreadable.ts';
+import { listRuns } from './cosmosRunList.ts';
+import { isOpen } from './runProgress.ts';
+import { runRecordSchema } from './runRecord.ts';
+import type { RunKey, RunStore } from './runStore.ts';
 
 /** Run records in the Cosmos container `runs`, whose partition key is the job. */
 export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable): RunStore {
@@ -13,19 +15,13 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
       const document = await readDocument(container, job, runId);
       return document === undefined ? undefined : readableDocument(document, runRecordSchema, 'run');
     },
-    async list({ job, status, silentSince, ...page }) {
-      const list = {
-        ...hasStatus(status, silentSince),
-        by: 'startedAt',
-        order: 'DESC',
-        ...(job === undefined ? {} : { partition: job }),
-      } as const;
-      const { items, ...rest } = await pageByTime(container, list, page);
-      return { items: readableDocuments(items, runRecordSchema, 'run', onUnreadable), ...rest };
-    },
+    list: (query) => listRuns(container, query, onUnreadable),
     async updateGroup(run, group, record, at) {
       const entry: PatchOperation = { op: 'set', path: `/groups/${group}`, value: record };
-      const newest = fenceCondition(group, record);
+      // A report with a smaller fence does not replace that of the next holder.
+      const known = `c.groups[${JSON.stringify(group)}].fence`;
+      const newest =
+        record.fence === undefined ? '' : ` and (not is_defined(${known}) or ${known} <= ${record.fence})`;
       const going = await patched(run, `c.status = 'running'${newest}`, [
         entry,
         { op: 'set', path: '/heartbeatAt', value: at },
@@ -54,37 +50,5 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
     const condition = `from c where ${where}`;
     const answer = await unlessChanged(() => container.item(runId, job).patch({ condition, operations }));
     return answer !== undefined;
-  }
-}
-
-/** A report with a smaller fence does not replace that of the next holder. */
-function fenceCondition(group: string, { fence }: GroupRecord): string {
-  if (fence === undefined) return '';
-  const known = `c.groups[${JSON.stringify(group)}].fence`;
-  return ` and (not is_defined(${known}) or ${known} <= ${fence})`;
-}
-
-/** The condition that a run has a status; one that has been silent for too long counts as abandoned. */
-function hasStatus(
-  status: ListRuns['status'],
-  silentSince: ListRuns['silentSince'],
-): { where: string; parameters: SqlParameter[] } {
-  if (status === undefined) return { where: 'true', parameters: [] };
-  const silent = `(c.trigger = 'manual' ? c.heartbeatAt < @manual : c.heartbeatAt < @timer)`;
-  const times = Object.entries(silentSince ?? {}).map(([name, value]) => ({ name: `@${name}`, value }));
-  switch (status) {
-    case 'running': {
-      const alive = silentSince === undefined ? '' : ` AND NOT ${silent}`;
-      return { where: `c.status = 'running'${alive}`, parameters: times };
-    }
-    case 'abandoned':
-      return {
-        where: `c.status = 'running' AND ${silentSince === undefined ? 'false' : silent}`,
-        parameters: times,
-      };
-    case 'failed':
-    case 'completed':
-    case 'cancelled':
-      return { where: 'c.status = @status', parameters: [{ name: '@status', value: status }] };
   }
 }

@@ -48,8 +48,7 @@ export interface RunSoFar {
 }
 
 /**
- * A scheduled job, declared once; the timer and manual runs share it. Its work is split into groups, each under its own
- * lease, so that several instances work side by side.
+ * A scheduled job, declared once for the timer and manual runs. Several instances share its groups, each under its own lease.
  */
 export interface Job<Work = unknown> {
   readonly name: string;
@@ -58,10 +57,7 @@ export interface Job<Work = unknown> {
   plan(group: string, options: { dryRun: boolean; run?: RunSoFar }): AsyncIterable<Work | Idle>;
   /** Does one piece of work and says what it did. May throw `LeaseLost` or `FencedOut`, which ends the group. */
   process(work: Work, run: GroupRun): Promise<Processed>;
-  /**
-   * Counts that `process` would return if nobody interfered. Pure: this is all that a dry run does. Absent: a dry
-   * run only plans.
-   */
+  /** Counts that `process` would return if nobody interfered: all that a dry run does. Absent: it only plans. Pure. */
   preview?(work: Work): RunCounts;
   /**
    * Each piece is recorded before it is begun. A run that goes on after a crash begins with the one that was in hand, so its

@@ -10,14 +10,8 @@ import { activeTrace, inSpan } from '../tracing.ts';
 import type { Job, RunCounts } from './job.ts';
 import { runJobOrchestrator } from './orchestrateRun.ts';
 import { runGroup } from './runGroup.ts';
-import {
-  type GroupRecord,
-  groupRecordSchema,
-  newRun,
-  type RunRecord,
-  type RunStatus,
-  statusOfGroups,
-} from './runRecord.ts';
+import { newRun, statusOfGroups } from './runProgress.ts';
+import { type GroupRecord, groupRecordSchema, type RunRecord, type RunStatus } from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
 import { asShown, storedAs } from './runView.ts';
 
@@ -304,8 +298,7 @@ export class HostStopping extends Error {
 }
 
 /**
- * No answer to a group that was cut short because the host is stopping: as after a crash, Durable Functions hands it to
- * another host. A failure would end the group.
+ * No answer to a group cut short because the host stops: Durable Functions hands it to another, where a failure would end it.
  */
 export async function answerUnlessStopping<T>(group: Promise<T>): Promise<T> {
   try {

@@ -2,7 +2,8 @@ import { errorText } from '@payonce/leases/error-text';
 import { type OrchestrationContext, RetryOptions, type Task } from 'durable-functions';
 import type { RunCounts } from './job.ts';
 import type { GroupTask, ManualRun } from './manualRun.ts';
-import { addCounts, type GroupRecord, groupRecordSchema } from './runRecord.ts';
+import { addCounts } from './runProgress.ts';
+import { type GroupRecord, groupRecordSchema } from './runRecord.ts';
 
 /** Names of the orchestration and its activities, as the functions are registered. */
 export const runJobOrchestrator = 'runJob';

@@ -5,17 +5,15 @@ import { z } from 'zod';
 import { FencedOut } from '../claims/fence.ts';
 import type { Instance } from '../instance.ts';
 import { TimeIsUp } from '../timeBudget.ts';
-import { inSpan, type SpanEnd } from '../tracing.ts';
+import { inSpan } from '../tracing.ts';
 import { Idle, type Job, type Processed, type RunCounts } from './job.ts';
-import { addCounts, type GroupRecord } from './runRecord.ts';
+import { addCounts } from './runProgress.ts';
+import type { GroupRecord } from './runRecord.ts';
 
 /** Minimum milliseconds between two reports of a group. Records are for people; the work does not need them. */
 const reportEveryMs = 2_000;
 
-/**
- * Records how a group stands. False: the run has been ended, so the group stops. A rejection is counted and changes nothing
- * else: the work is done without records too.
- */
+/** Records how a group stands. False: the run has ended, so the group stops. A rejection is only counted. */
 export type ReportGroup = (record: GroupRecord) => Promise<boolean>;
 
 /**
@@ -61,7 +59,10 @@ export async function runGroup(
     'run.group': group,
     'lease.fence': lease.fence,
   };
-  const worked = await inSpan('run group', { attributes, parent: traceparent }, work, endOf);
+  const worked = await inSpan('run group', { attributes, parent: traceparent }, work, ({ status }) => ({
+    attributes: { 'group.status': status },
+    failed: status === 'failed' || status === 'lost' ? status : undefined,
+  }));
   const record: GroupRecord = { ...worked, ...unfinished };
   await reported(record);
   return record;
@@ -83,13 +84,16 @@ export async function runGroup(
         if (signal?.aborted === true) return { ...stoppedBy(signal.reason, failure), ...owner, counts };
         lease.assertHeld();
         if (job.keepsPiece === true || clock.monotonic() - reportedAt >= reportEveryMs) {
-          unfinished = inHand(piece);
+          // Only JSON comes back from a record; what is to be waited for is no work.
+          const keep = job.keepsPiece === true && !dryRun && !(piece instanceof Idle);
+          unfinished = keep ? { inHand: z.json().parse(piece) } : {};
           const goOn = await reported({ status: 'running', ...owner, counts, ...unfinished });
           if (!goOn) return { status: 'failed', ...owner, counts, reason: 'the run was ended' };
           reportedAt = clock.monotonic();
         }
         if (piece instanceof Idle) {
-          await pause(piece);
+          // Cut short if the group is to stop: the next look at the signal says why.
+          await clock.sleep(piece.ms, signal).catch(() => {});
           continue;
         }
         const done: Processed = dryRun
@@ -131,22 +135,6 @@ export async function runGroup(
     if (before.inHand !== undefined && !dryRun) yield before.inHand;
     yield* job.plan(group, { dryRun, run: { runId, request, counts } });
   }
-
-  /** Only JSON comes back from a record; what is to be waited for is no work. */
-  function inHand(piece: unknown): Pick<GroupRecord, 'inHand'> {
-    const keep = job.keepsPiece === true && !dryRun && !(piece instanceof Idle);
-    return keep ? { inHand: z.json().parse(piece) } : {};
-  }
-
-  async function pause({ ms }: Idle): Promise<void> {
-    // Cut short if the group is to stop: the next look at the signal says why.
-    await clock.sleep(ms, signal).catch(() => {});
-  }
-}
-
-function endOf({ status }: GroupRecord): SpanEnd {
-  const failed = status === 'failed' || status === 'lost' ? status : undefined;
-  return { attributes: { 'group.status': status }, failed };
 }
 
 function stoppedBy(reason: unknown, failure: string | undefined): Pick<GroupRecord, 'status' | 'reason'> {

@@ -1,7 +1,4 @@
 import { z } from 'zod';
-import { formatVersion } from '../documents/storedDocuments.ts';
-import { activeTrace } from '../tracing.ts';
-import type { RunCounts } from './job.ts';
 
 /**
  * The record of one run of a job, and its states:
@@ -61,41 +58,3 @@ export const runRecordSchema = z.object({
   reason: z.string().exactOptional(),
 });
 export type RunRecord = z.infer<typeof runRecordSchema>;
-
-/** The record of a run that begins at `at` (ISO 8601). */
-export function newRun(
-  run: Pick<RunRecord, 'id' | 'job' | 'trigger' | 'dryRun' | 'groups' | 'request'>,
-  at: string,
-): RunRecord {
-  return {
-    ...run,
-    ...activeTrace(),
-    version: formatVersion,
-    status: 'running',
-    startedAt: at,
-    heartbeatAt: at,
-  };
-}
-
-/** True until a group has reported its end. */
-export function isOpen({ status }: GroupRecord): boolean {
-  return status === 'pending' || status === 'running';
-}
-
-export function addCounts(a: RunCounts, b: RunCounts): RunCounts {
-  const sum: Record<string, number> = { ...a };
-  for (const [name, count] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + count;
-  return sum;
-}
-
-/** The status of a run, given its groups. */
-export function statusOfGroups(groups: readonly GroupRecord[]): {
-  status: 'completed' | 'failed';
-  reason?: string;
-} {
-  const reasonOf = ({ status, reason = 'no reason given' }: GroupRecord) => `${status}: ${reason}`;
-  const bad = groups.find(({ status }) => status === 'lost' || status === 'failed');
-  if (bad !== undefined) return { status: 'failed', reason: reasonOf(bad) };
-  const partial = groups.find(({ status }) => status === 'partial');
-  return { status: 'completed', ...(partial === undefined ? {} : { reason: reasonOf(partial) }) };
-}

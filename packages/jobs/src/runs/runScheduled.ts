@@ -8,7 +8,8 @@ import { timeBudget } from '../timeBudget.ts';
 import { inSpan } from '../tracing.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
-import { type GroupRecord, newRun, type RunStatus, statusOfGroups } from './runRecord.ts';
+import { newRun, statusOfGroups } from './runProgress.ts';
+import type { GroupRecord, RunStatus } from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
 
 /** A run has ended as failed. The platform counts failed executions by that. */
@@ -20,10 +21,7 @@ export interface ScheduledRunParts {
   locks: Locks;
   runs: RunStore;
   instance: InstanceOptions;
-  /**
-   * Time limit of a tick (ms); Infinity: until its work is done. Default: 9.5 minutes, since Azure Functions
-   * ends a process whose function takes longer than 10.
-   */
+  /** Time limit of a tick (ms); Infinity: none. Default: 9.5 minutes, as Azure Functions ends a process after 10. */
   limitMs?: number;
 }
 
@@ -34,12 +32,9 @@ export interface ScheduledRun {
 }
 
 /**
- * One tick of a job's timer: works through every group whose lease is free, side by side, and skips those that another
- * instance has. The run record is created with the first thing to do. The tick ends after `limitMs` at the
- * latest; the next one has what is left.
- *
- * @throws an error with the reason of a failed group, because the platform counts failed executions by that. A run that
- * somebody cancelled has not failed.
+ * One tick of a job's timer: works through every group whose lease is free, side by side. The first thing to do creates the run
+ * record. What is left after `limitMs` is the next tick's. @throws an error with the reason of a failed group: the platform
+ * counts failed executions by that. A cancelled run has not failed.
  */
 export function runScheduled(
   job: Job,
@@ -109,16 +104,13 @@ async function runTick(
     // A group that found nothing needs no record; one that failed does.
     const idle = record.status === 'completed' && Object.keys(record.counts).length === 0;
     if (idle && created === undefined) return true;
-    created ??= create().catch((error: unknown) => {
+    const at = new Date(clock.now()).toISOString();
+    const run = { id: runId, job: job.name, trigger: 'timer', dryRun: false, groups: {} } as const;
+    created ??= runs.create(newRun(run, at)).catch((error: unknown) => {
       created = undefined;
       throw error;
     });
     await created;
     return runs.updateGroup({ job: job.name, runId }, group, record, new Date(clock.now()).toISOString());
-  }
-
-  function create(): Promise<boolean> {
-    const at = new Date(clock.now()).toISOString();
-    return runs.create(newRun({ id: runId, job: job.name, trigger: 'timer', dryRun: false, groups: {} }, at));
   }
 }

@@ -52,10 +52,7 @@ export type CancelledRun =
   | { kind: 'notFound' }
   | { kind: 'ended'; status: RunStatus };
 
-/**
- * Ends a run from outside, through its record. A group learns of it at its next report, before it begins another piece of
- * work, and stops; a piece that has begun is finished. Only a running run can be ended, so a later end changes nothing.
- */
+/** Ends a running run through its record. Its groups stop before their next piece of work. */
 export async function cancelRun(
   {
     runs,

@@ -1,6 +1,7 @@
 import { traceIdOf } from '../tracing.ts';
 import type { RunCounts } from './job.ts';
-import { addCounts, type GroupRecord, isOpen, type RunRecord, type RunStatus } from './runRecord.ts';
+import { addCounts, isOpen } from './runProgress.ts';
+import type { GroupRecord, RunRecord, RunStatus } from './runRecord.ts';
 import type { SilentSince } from './runStore.ts';
 
 /** A run as the outside sees it. `traceId`: 32 hex digits, if the run was traced. */
@@ -68,11 +69,8 @@ export function storedAs(status: RunStatus, now: number): { status: RunStatus; s
 }
 
 /**
- * Silence of a run whose process must have died (ms). It is shown as abandoned, and as running again should it report once more.
- * A run at work reports every two seconds, and a claim that meets a store in
- * trouble takes some fourteen. The groups of a manual run are handed to another host if theirs dies, which takes Durable
- * Functions up to five minutes where host.json does not say less (`workItemQueueVisibilityTimeout`), so that run gets a
- * minute more.
+ * Silence of a run (ms) after which it is shown as abandoned. A run reports every two seconds. Durable Functions hands the
+ * groups of a manual one to another host within five minutes (`workItemQueueVisibilityTimeout`).
  */
 export const silentMs = { timer: 120_000, manual: 360_000 } as const;
 

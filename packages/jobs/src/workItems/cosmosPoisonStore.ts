@@ -1,4 +1,4 @@
-import type { Container } from '@azure/cosmos';
+import type { Container, PatchOperation } from '@azure/cosmos';
 import {
   createUnlessThere,
   fromCosmos,
@@ -6,8 +6,9 @@ import {
   queryCount,
   unlessChanged,
 } from '../documents/cosmosDocuments.ts';
-import { type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
-import { type PoisonStore, poisonSchema } from './poison.ts';
+import { readableDocuments } from '../documents/storedDocuments.ts';
+import type { OnUnreadable } from '../documents/unreadable.ts';
+import { type PoisonItem, type PoisonStore, poisonSchema } from './poison.ts';
 import { effectName, type WorkItem } from './workItem.ts';
 
 /** Seconds that a failure is kept for a poison record to take over (most work succeeds at a later try), and a record that a person has dealt with: 30 days. */
@@ -60,33 +61,27 @@ export function cosmosPoisonStore(container: Container, onUnreadable?: OnUnreada
       return resource?.status === 'poison' && resource._etag === _etag;
     },
 
-    async markDiscarded({ id, resourceId, _etag }, { at, by, reason }) {
-      const marked = await unlessChanged(() =>
-        container.item(id, resourceId).patch(
-          [
-            { op: 'set', path: '/status', value: 'discarded' },
-            { op: 'set', path: '/ttl', value: failureTtl },
-            { op: 'set', path: '/discarded', value: { at, by, reason } },
-          ],
-          { accessCondition: { type: 'IfMatch', condition: _etag } },
-        ),
-      );
-      return marked !== undefined;
-    },
+    markDiscarded: (item, { at, by, reason }) =>
+      mark(item, { status: 'discarded', discarded: { at, by, reason } }),
 
-    async markRedriven({ id, resourceId, _etag }, at) {
-      await unlessChanged(() =>
-        container.item(id, resourceId).patch(
-          [
-            { op: 'set', path: '/status', value: 'redriven' },
-            { op: 'set', path: '/ttl', value: failureTtl },
-            { op: 'set', path: '/redrivenAt', value: at },
-          ],
-          { accessCondition: { type: 'IfMatch', condition: _etag } },
-        ),
-      );
+    async markRedriven(item, redrivenAt) {
+      await mark(item, { status: 'redriven', redrivenAt });
     },
   };
+
+  /** False if the record is no longer as it was read. */
+  async function mark({ id, resourceId, _etag }: PoisonItem, set: Record<string, unknown>): Promise<boolean> {
+    const operations = Object.entries({ ttl: failureTtl, ...set }).map(([name, value]): PatchOperation => ({
+      op: 'set',
+      path: `/${name}`,
+      value,
+    }));
+    const accessCondition = { type: 'IfMatch', condition: _etag };
+    const marked = await unlessChanged(() =>
+      container.item(id, resourceId).patch(operations, { accessCondition }),
+    );
+    return marked !== undefined;
+  }
 }
 
 function failureId(item: WorkItem): string {

@@ -6,16 +6,10 @@ import { effectName } from './workItem.ts';
 
 export { cosmosPoisonStore } from './cosmosPoisonStore.ts';
 
-/**
- * Seconds that an effect is kept: 90 days. Its message is gone from its queue long before, and a poison item that is redriven later
- * does again what is safe to repeat.
- */
+/** Seconds that an effect is kept: 90 days, longer than any message. Redriven later, a poison item is repeated. */
 const effectTtl = 90 * 24 * 3600;
 
-/**
- * Effects in the Cosmos container `workItems`, whose partition key is the resource: a document for each work item, or one
- * for all that came in a message. The latter has a partition to itself, because each of its items is about another resource.
- */
+/** Effects in the Cosmos container `workItems`: by resource, or by message for all that came in one. */
 export function cosmosEffects(container: Container): Effects {
   const isThere = async (id: string, partition: string) => {
     const { statusCode } = await fromCosmos(() => container.item(id, partition).read());

@@ -1,4 +1,5 @@
-import type { Effect, WorkItem } from './workItem.ts';
+import type { Effect } from './stage.ts';
+import type { WorkItem } from './workItem.ts';
 
 /** An effect as it is recorded: when it was done (ISO 8601), and by which instance. */
 export type RecordedEffect = Effect & { at: string; by: string };

@@ -3,7 +3,8 @@ import { exponentialBackoff, jittered } from '@payonce/leases/backoff';
 import { partMetric, type Telemetry } from '@payonce/leases/telemetry';
 import { StoreAway } from '../documents/documentStore.ts';
 import { NewerVersion, resendAfterMs } from '../documents/storedDocuments.ts';
-import { readWorkItem, type Stage, type WorkItem } from './workItem.ts';
+import type { Stage } from './stage.ts';
+import { readWorkItem, type WorkItem } from './workItem.ts';
 
 /** Sends a message to the queue, to appear there after `delayMs` milliseconds. */
 export type SendAgain = (message: unknown, delayMs: number) => Promise<void>;
@@ -31,10 +32,7 @@ export function countRetried(
   telemetry.record(partMetric.workItemWaitedMs, waitedMs, { stage, error });
 }
 
-/**
- * The retry of a work item that failed like this at `now` (milliseconds); undefined if that is left to the queue's own
- * few deliveries.
- */
+/** The retry of a work item that failed like this at `now` (ms); undefined if the queue's own few deliveries are to do. */
 export function nextTry(
   message: unknown,
   error: unknown,
@@ -94,26 +92,17 @@ export function decideItemRetry(
   return { kind: 'later', delayMs, retry: { ...before, ...refusal, tries: tries + 1, since } };
 }
 
-/**
- * A stage cannot do its work at the moment, through no fault of the work item: something it needs is down. That ends some
- * day, so the item is tried for as long as it takes.
- */
+/** A stage cannot do its work now, through no fault of the work item. The item is tried for as long as it takes. */
 export class RetryLater extends Error {
   override readonly name: string = 'RetryLater';
 }
 
-/**
- * The receiver is there and refuses this work item. It may later, so the item is tried for a day.
- * Then a person should look at it.
- */
+/** The receiver refuses this work item. It is tried for a day, and then a person should look at it. */
 export class RetryForADay extends RetryLater {
   override readonly name: string = 'RetryForADay';
 }
 
-/**
- * True if work that failed like this may succeed later as it is: a stage says so, or the store of documents or of locks was
- * away. Everything else is a bug, a crash or a bad message, and gets the queue's own few deliveries.
- */
+/** True if a retry may succeed: a stage says so, or a store was away. All else gets the queue's own few deliveries. */
 export function mayRetryLater(error: unknown): boolean {
   // With a cause, the lock was not held elsewhere: its store gave no answer.
   const locksAway = error instanceof LockTimeout && error.cause !== undefined;

@@ -17,8 +17,9 @@ import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
 import { StoreAway } from '../documents/documentStore.ts';
 import { mayRetryLater, RetryLater, type SendAgain } from './nextTry.ts';
-import { sendOnce } from './sendOnce.ts';
-import { afresh, itemsOf, readWorkItem, type Stage, type WorkItem, workItemSchema } from './workItem.ts';
+import { sendOnce, afresh } from './sendOnce.ts';
+import type { Stage } from './stage.ts';
+import { itemsOf, readWorkItem, type WorkItem, workItemSchema } from './workItem.ts';
 
 export const poisonSchema = z.object({
   id: z.string(),

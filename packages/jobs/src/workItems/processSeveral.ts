@@ -17,11 +17,11 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Instance } from '../instance.ts';
 import type { Done, Effects, RecordedEffect } from './effects.ts';
 import { countRetried, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
+import type { Stage } from './stage.ts';
 import {
   inItemSpan,
   type ReadWorkItem,
   readWorkItem,
-  type Stage,
   traceparentOf,
   withTrace,
   workItemMessages,
@@ -53,10 +53,7 @@ interface Parts {
   run: (read: ReadWorkItem, lease: Lease) => Promise<RecordedEffect>;
 }
 
-/**
- * Creates the consumer of messages of several work items. Such a message rejects only if something cannot be sent again; it
- * is then delivered again, and what was done is done again.
- */
+/** Creates the consumer of messages of several work items. It rejects only if something cannot be sent again. */
 export function createProcessSeveral({ stages, effects, sendAgain, instance, once, run }: Parts) {
   const { clock, telemetry } = instance;
   const limits = new Map<Stage, LimitFunction>(stages.map((stage) => [stage, pLimit(sideBySide)]));

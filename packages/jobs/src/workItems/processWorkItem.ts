@@ -2,19 +2,14 @@ import { type Lease, type Locks, noLease, workItemLockKey } from '@payonce/lease
 import { systemClock } from '@payonce/leases/clock';
 import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
 import type { InstanceOptions } from '../instance.ts';
+import { inSpan } from '../tracing.ts';
 import type { Effects, RecordedEffect } from './effects.ts';
 import { countRetried, nextTry, type SendAgain } from './nextTry.ts';
 import type { PoisonItems } from './poison.ts';
 import { createProcessSeveral } from './processSeveral.ts';
 import { sendOnce } from './sendOnce.ts';
-import {
-  inItemSpan,
-  inMessageSpan,
-  itemsOf,
-  type ReadWorkItem,
-  readWorkItem,
-  type Stage,
-} from './workItem.ts';
+import type { Stage } from './stage.ts';
+import { traceparentOf, inItemSpan, itemsOf, type ReadWorkItem, readWorkItem } from './workItem.ts';
 
 /**
  * The way of one work item:
@@ -46,13 +41,10 @@ export interface WorkItemParts {
 export type WorkItemOutcome = 'done' | 'doneBefore' | 'retried' | 'resent';
 
 /**
- * Creates the consumer of the queue of work items. It runs the stage that a work item names, once: only if no effect of it is
- * recorded and, unless the stage does without, under the lease of that item. If the lease is held elsewhere it waits a
- * little and then rejects, so that the queue delivers the item again.
- *
- * A message rejects with `WorkItemRefused` if it is not a work item or its stage is unknown, with `LockTimeout` if the same
- * item is being worked on elsewhere, and with what its stage throws. A message of several work items is done once all of
- * them are, or have been sent again.
+ * Creates the consumer of the queue of work items. It runs a stage only if no effect of the item is recorded and, unless the
+ * stage does without, under the item's lease. A message of several is done once all are done or sent again. @throws
+ * {WorkItemRefused} it is not a work item, or its stage is unknown; {LockTimeout} the item is being worked on elsewhere; and
+ * what its stage throws
  */
 export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) => Promise<WorkItemOutcome> {
   const { stages, effects, locks, poison } = parts;
@@ -65,7 +57,8 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
     try {
       const items = itemsOf(message);
       if (items === undefined) return await processOne(message);
-      return await inMessageSpan(message, items.length, () => processSeveral(message, items));
+      const start = { attributes: { 'work_item.count': items.length }, parent: traceparentOf(message) };
+      return await inSpan('process work items', start, () => processSeveral(message, items));
     } catch (error) {
       // The queue says nothing about why a message failed, so the error is left where the poison record finds it.
       await poison?.noteFailure(message, error).catch(() => {});

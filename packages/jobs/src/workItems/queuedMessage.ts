@@ -1,10 +1,7 @@
 /**
- * The message of a storage queue, as the trigger hands it over. Every release writes JSON as base64. Anything else may get
- * into a queue too, by the portal or a script, and must end where people see it. Told to decode base64 itself (host.json),
- * the Functions host never hands over what is not base64: it moves the message to the poison queue, and there it skips it
- * every ten minutes, for ever (`MessageDecodingFailed` in its storage extension). So host.json says `none`, and this decodes.
- *
- * A text that is not base64 of UTF-8 is returned as it is, and so is JSON, which the programming model has parsed. Pure.
+ * The message of a storage queue. Every release writes JSON as base64; anything else must end where people see it, too. Told to
+ * decode base64 itself, the Functions host would skip the rest in the poison queue for ever (`MessageDecodingFailed`): so
+ * host.json says `none`, and this decodes. Other texts, and JSON that was parsed already, are returned as they are. Pure.
  */
 export function queuedMessage(received: unknown): unknown {
   if (typeof received !== 'string') return received;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '@payonce/leases/clock';
 import { isNewer } from '../documents/storedDocuments.ts';
 import { RetryLater, type SendAgain } from './nextTry.ts';
-import { afresh, itemsOf } from './workItem.ts';
+import { itemsOf, workItemSchema } from './workItem.ts';
 
 /** Interval at which old entries are dropped (ms). */
 const forgetEveryMs = 1_000;
@@ -37,19 +37,11 @@ interface Sent {
 }
 
 /**
- * Sends each message again once: while the one that was sent is not visible yet, another copy is as good as sent. Copies are
- * of the same work, whatever they tell of earlier tries. Copies received together share one send and its outcome.
- *
- * A send whose answer is lost leaves two copies, since the received message comes again. Each copy would be sent again in turn,
- * and a storage queue detects no duplicates, so that copies would multiply for as long as answers are lost. Like this a process
- * adds about one copy per delay, however many there are. A send that failed is made again at the next delivery, so nothing is
- * dropped, and one that may be visible already no longer counts.
- *
- * A queue that is slower than our time-out takes each message, and says so to nobody: each failure adds a copy, which fails in
- * turn. So after five failures within a window, copies are left to their next deliveries.
- *
- * A process that was frozen, or whose clock was set, does not know whether the one that it sent has been delivered meanwhile, and
- * perhaps sent again by another process: what it has received may be the only copy. So it sends it.
+ * Sends each message again once: while a copy of the same work that was sent is not visible yet, another is as good as sent.
+ * Otherwise lost answers would multiply copies, as a storage queue detects no duplicates. A send that failed is made again at
+ * the next delivery; after five failures within a window, which a queue slower than our time-out causes, copies are left to
+ * their next deliveries. A process that was frozen, or whose clock was set, sends again: what it has received may be the only
+ * copy.
  */
 export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'>): SendAgain {
   const sent = new Map<string, Sent>();
@@ -115,13 +107,26 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
   }
 }
 
-/**
- * The request of a message, as text: the same for all its copies, whatever they tell of earlier tries. A message of a newer
- * release is taken as it is. Pure.
- */
+/** The request of a message, as text: the same for all its copies, whatever they tell of earlier tries. Pure. */
 export function workOf(message: unknown): string {
   const items = itemsOf(message);
   if (items !== undefined) return JSON.stringify(items.map(workOf));
   const text = JSON.stringify(message);
   return isNewer(message) ? text : afresh(text);
+}
+
+/** The text of a work item without its history of retries; any other text as it is. */
+export function afresh(text: string): string {
+  const parsed = workItemSchema.safeParse(jsonOf(text));
+  if (!parsed.success) return text;
+  const { retry: _, ...item } = parsed.data;
+  return JSON.stringify(item);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }

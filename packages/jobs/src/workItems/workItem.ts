@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isNewer, NewerVersion, tolerantObject } from '../documents/storedDocuments.ts';
 import { inSpan } from '../tracing.ts';
+import type { Effect, Stage, StageContext } from './stage.ts';
 
 /**
  * Bytes of a resource's id. It is a partition key of Cosmos DB, which takes 2,048
@@ -9,8 +10,7 @@ import { inSpan } from '../tracing.ts';
 const longestResourceId = 255;
 
 /**
- * One piece of queued work: a stage to run for a resource. `input` is what the stage's own schema says. Fields that it does
- * not know are kept when the item is sent again.
+ * One piece of queued work: a stage to run for a resource, with the stage's own `input`. Keeps fields that it does not know.
  */
 export const workItemSchema = tolerantObject({
   /** Absent unless a release sends something that older ones cannot do; see documents/storedDocuments.ts. */
@@ -41,13 +41,15 @@ const frameBytes = Buffer.byteLength(JSON.stringify({ traceparent: anyTraceparen
 const severalSchema = z.object({ items: z.array(z.unknown()).min(1) });
 
 /**
- * The messages that carry these work items: those of one stage travel together, `{items}`, as many as a message
- * holds. One that is alone travels as it is. With the `traceparent` of the trace that they belong to. The same items in the
- * same order give the same messages.
+ * The messages that carry these work items, the same each time: as many of one stage as a message holds, `{items}`, one that is
+ * alone as it is; and the `traceparent` of their trace.
  */
 export function workItemMessages(items: readonly unknown[], traceparent?: string): unknown[] {
   const trace = traceparent === undefined ? {} : { traceparent };
-  return [...Map.groupBy(items, stageNameOf).values()].flatMap((ofStage) =>
+  const byStage = Map.groupBy(items, (item) =>
+    typeof item === 'object' && item !== null && 'stage' in item ? item.stage : undefined,
+  );
+  return [...byStage.values()].flatMap((ofStage) =>
     portions(ofStage).map((some) =>
       some.length > 1 ? { items: some, ...trace } : withTrace(some[0], traceparent),
     ),
@@ -76,26 +78,6 @@ function portions(items: readonly unknown[]): unknown[][] {
   return all;
 }
 
-function stageNameOf(item: unknown): unknown {
-  return typeof item === 'object' && item !== null && 'stage' in item ? item.stage : undefined;
-}
-
-/** The text of a work item without its history of retries; any other text as it is. */
-export function afresh(text: string): string {
-  const parsed = workItemSchema.safeParse(jsonOf(text));
-  if (!parsed.success) return text;
-  const { retry: _, ...item } = parsed.data;
-  return JSON.stringify(item);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
 /** The name under which the effect of a work item is recorded, unique for its resource. */
 export function effectName({ stage, occasion }: Pick<WorkItem, 'stage' | 'occasion'>): string {
   return occasion === undefined ? stage : `${stage}:${occasion}`;
@@ -112,10 +94,8 @@ export interface ReadWorkItem {
 }
 
 /**
- * The work item that a message is, and its stage.
- *
- * @throws {WorkItemRefused} naming what is wrong with it
- * @throws {NewerVersion} a newer release sent it
+ * The work item that a message is, and its stage. @throws {WorkItemRefused} with the reason; {NewerVersion} a newer release
+ * sent it
  */
 export function readWorkItem(stages: readonly Stage[], message: unknown): ReadWorkItem {
   if (isNewer(message)) throw new NewerVersion('a work item');
@@ -139,39 +119,9 @@ function describe({ path, message }: { path: PropertyKey[]; message: string }): 
   return path.length === 0 ? message : `${path.join('.')}: ${message}`;
 }
 
-/** Context of a stage's handler. */
-export interface StageContext {
-  resourceId: string;
-  /** The work item's; absent for a stage that runs once for a resource. */
-  occasion?: string;
-  /** Earlier tries of the work item. Absent: none. */
-  tries?: number;
-  /** Aborts when the lease of the work item is lost or the host stops; never for a stage without a lease. */
-  signal: AbortSignal;
-  /** Throws once the lease is no longer held for certain: call it before each side effect. Never, without a lease. */
-  assertHeld: () => void;
-}
-
-/** A stage of queued work. Its effect is recorded, so a message that comes twice takes effect once. */
-export interface Stage {
-  readonly name: string;
-  /** True if it runs under the lease of its work item. */
-  readonly lease: boolean;
-  /** Parses the input and runs the handler; the result is the recorded effect. */
-  run(input: unknown, context: StageContext): Promise<Effect>;
-  /** Checks the input; returns the problems in words, one per field. */
-  check(input: unknown): string[];
-}
-
-/** Effect of a stage as it is recorded: small, and enough to find it again. */
-export type Effect = Record<string, string | number | boolean>;
-
 /**
- * Declares a stage. The handler must be idempotent in what it does outside (a name, an idempotency key): a process can
- * die after the effect and before its record.
- *
- * `lease: false` says that two processes may even run it for one work item at the same moment, as when both write the same
- * blob. Such items need no lock, and the effects of those that came in one message are recorded in one document.
+ * Declares a stage. Its handler must be idempotent outside: a process can die between the effect and its record. `lease:
+ * false`: two processes may even run it at the same moment; then the effects of one message are recorded in one document.
  */
 export function defineStage<Input extends z.ZodType>(stage: {
   name: string;
@@ -207,10 +157,4 @@ export function withTrace(item: unknown, traceparent: string | undefined): unkno
 export function inItemSpan<T>(item: WorkItem, work: () => Promise<T>): Promise<T> {
   const attributes = { 'work_item.stage': item.stage, 'work_item.resource': item.resourceId };
   return inSpan(`work item ${item.stage}`, { attributes, parent: traceparentOf(item) }, work);
-}
-
-/** Does the work items of a message in a span of the trace that the message carries. */
-export function inMessageSpan<T>(message: unknown, count: number, work: () => Promise<T>): Promise<T> {
-  const start = { attributes: { 'work_item.count': count }, parent: traceparentOf(message) };
-  return inSpan('process work items', start, work);
 }

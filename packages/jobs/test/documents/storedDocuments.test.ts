@@ -9,9 +9,8 @@ import {
   readableDocument,
   readableDocuments,
   tolerantObject,
-  type Unreadable,
-  unreadableReport,
 } from '../../src/documents/storedDocuments.ts';
+import { type Unreadable, unreadableReport } from '../../src/documents/unreadable.ts';
 
 const schema = z.object({ id: z.string(), attempts: z.int() });
 const newer = { id: 'n1', attempts: 'counted otherwise', version: formatVersion + 1 };

@@ -4,7 +4,8 @@ import { type QueueClient, QueueServiceClient } from '@azure/storage-queue';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type ServiceBusForTests, serviceBusForTests } from '../../../../test/support/serviceBusForTests.ts';
 import { throughBlackHole } from '../../../../test/support/throughBlackHole.ts';
-import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../src/outbox/messageMoves.ts';
+import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { serviceBusDestination } from '../../src/outbox/serviceBusDestination.ts';
 import { storageQueueDestination } from '../../src/outbox/storageQueueDestination.ts';
 

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { anInstance } from '../../../../test/support/anInstance.ts';
 import type { DocumentStore } from '../../src/documents/documentStore.ts';
 import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
-import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../src/outbox/messageMoves.ts';
+import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 
 function message(id: string, shard = '00'): OutboxMessage {
   return newOutboxMessage({ id, shard, destination: 'payment-commands', body: { batchId: id } }, 0);

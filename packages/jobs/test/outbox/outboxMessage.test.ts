@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type DispatchDecision, decideDispatch } from '../../src/outbox/nextAttempt.ts';
-import { dispatchPatch } from '../../src/outbox/outboxMessage.ts';
+import { type DispatchDecision, decideDispatch, dispatchPatch } from '../../src/outbox/messageMoves.ts';
 
 const now = Date.parse('2026-01-01T12:00:00.000Z');
 

@@ -3,8 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { virtualClock } from '../../../../test/support/virtualClock.ts';
 import { createSender } from '../../src/outbox/dispatcher.ts';
-import type { DispatchDecision } from '../../src/outbox/nextAttempt.ts';
-import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { type DispatchDecision, newOutboxMessage } from '../../src/outbox/messageMoves.ts';
 
 const message = (id: string) => newOutboxMessage({ id, shard: '00', destination: 'work-items', body: [] }, 0);
 

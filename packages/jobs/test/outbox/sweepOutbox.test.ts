@@ -9,10 +9,11 @@ import { inBatches, storeInBatches } from '../../../../test/support/storeInBatch
 import { virtualClock } from '../../../../test/support/virtualClock.ts';
 import { partMetric } from '../../../leases/src/telemetry.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
-import type { OnUnreadable } from '../../src/documents/storedDocuments.ts';
+import type { OnUnreadable } from '../../src/documents/unreadable.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
-import { newOutboxMessage, type OutboxMessage, outboxMessageSchema } from '../../src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../src/outbox/messageMoves.ts';
+import { type OutboxMessage, outboxMessageSchema } from '../../src/outbox/outboxMessage.ts';
 import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
 import { sweepOutbox } from '../../src/outbox/sweepOutbox.ts';
 

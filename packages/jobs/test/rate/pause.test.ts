@@ -8,13 +8,8 @@ import { virtualClock } from '../../../../test/support/virtualClock.ts';
 import { StoreAway } from '../../src/documents/documentStore.ts';
 import { cosmosPauseStore } from '../../src/rate/cosmosPaceStore.ts';
 import { createPacer } from '../../src/rate/pacer.ts';
-import {
-  inForce,
-  type PauseOrder,
-  type PauseStore,
-  pausedWithinMs,
-  watchPause,
-} from '../../src/rate/pause.ts';
+import type { PauseOrder, PauseStore } from '../../src/rate/paceStore.ts';
+import { inForce, pausedWithinMs, watchPause } from '../../src/rate/pause.ts';
 import { sharedClock } from '../../src/rate/schedule.ts';
 import { createTurns } from '../../src/rate/turns.ts';
 

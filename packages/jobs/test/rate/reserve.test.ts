@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { memoryPaceStore } from '../../../../test/memory/memoryPaceStore.ts';
 import { virtualClock } from '../../../../test/support/virtualClock.ts';
 import { reserve } from '../../src/rate/pacer.ts';
-import { type Schedule, type Slot, sharedClock } from '../../src/rate/schedule.ts';
+import type { Schedule } from '../../src/rate/paceStore.ts';
+import { type Slot, sharedClock } from '../../src/rate/schedule.ts';
 
 const ceiling = 50;
 const nothing = { epoch: 0, answered: 0, refused: 0, holdUntil: 0 };

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { endOfWindow, newSchedule, type Schedule } from '../../src/rate/schedule.ts';
+import type { Schedule } from '../../src/rate/paceStore.ts';
+import { endOfWindow, newSchedule } from '../../src/rate/schedule.ts';
 
 const ceiling = 100;
 

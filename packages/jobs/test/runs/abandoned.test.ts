@@ -6,7 +6,8 @@ import { type PayonceCosmos, payonceCosmos } from '../../../../test/support/payo
 import { virtualLocks } from '../../../../test/support/virtualLocks.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { startRun } from '../../src/runs/manualRun.ts';
-import { newRun, type RunRecord, type RunStatus } from '../../src/runs/runRecord.ts';
+import { newRun } from '../../src/runs/runProgress.ts';
+import type { RunRecord, RunStatus } from '../../src/runs/runRecord.ts';
 import type { RunStore } from '../../src/runs/runStore.ts';
 import { asShown, isAbandoned, storedAs } from '../../src/runs/runView.ts';
 

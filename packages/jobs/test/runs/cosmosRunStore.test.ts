@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { payonceCosmos } from '../../../../test/support/payonceCosmos.ts';
-import { formatVersion, type Unreadable } from '../../src/documents/storedDocuments.ts';
+import { formatVersion } from '../../src/documents/storedDocuments.ts';
+import type { Unreadable } from '../../src/documents/unreadable.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { newManualRun } from '../../src/runs/manualRun.ts';
 

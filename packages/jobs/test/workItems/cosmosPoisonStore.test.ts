@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { payonceCosmos } from '../../../../test/support/payonceCosmos.ts';
-import type { Unreadable } from '../../src/documents/storedDocuments.ts';
+import type { Unreadable } from '../../src/documents/unreadable.ts';
 import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
 
 test('a broken record hides no other in the list, and is reported', async () => {

@@ -6,7 +6,8 @@ import { type VirtualLocks, virtualLocks } from '../../../../test/support/virtua
 import { LeaseLost } from '../../../leases/src/index.ts';
 import { cosmosEffects } from '../../src/workItems/cosmosWorkItems.ts';
 import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
-import { defineStage, type StageContext, WorkItemRefused } from '../../src/workItems/workItem.ts';
+import type { StageContext } from '../../src/workItems/stage.ts';
+import { defineStage, WorkItemRefused } from '../../src/workItems/workItem.ts';
 
 let cosmos: PayonceCosmos;
 beforeAll(async () => {

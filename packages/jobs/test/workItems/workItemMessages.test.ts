@@ -2,7 +2,7 @@ import { QueueServiceClient } from '@azure/storage-queue';
 import fc from 'fast-check';
 import { describe, expect, inject, test } from 'vitest';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
-import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../src/outbox/messageMoves.ts';
 import { storageQueueDestination } from '../../src/outbox/storageQueueDestination.ts';
 import { itemsOf, workItemMessages } from '../../src/workItems/workItem.ts';
 

@@ -40,7 +40,7 @@ export function nodesOf(root: string, key: string): LockNodes {
 /** The path of a waiter's node, without the number that ZooKeeper gives it. */
 export const unnumbered = ({ lock }: LockNodes, ticket: string) => `${lock}/wait-${ticket}-`;
 
-/** Those who wait, in the order of asking, among the nodes below the lock. */
+/** The waiters of the lock, in the order of asking, among the nodes below it. */
 export function lineOf({ lock }: LockNodes, names: readonly string[]): WaiterNode[] {
   const waiters = names.flatMap((name) => {
     const [, ticket, number] = /^wait-(.{36})-(-?\d+)$/.exec(name) ?? [];

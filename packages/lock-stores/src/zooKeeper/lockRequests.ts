@@ -34,7 +34,7 @@ export async function readLock(nodes: LockNodes, ...[connection, signal]: On): P
   return found && { ...found, lease };
 }
 
-/** Those who wait for the lock, in the order of asking, as the server that is asked has them. */
+/** The waiters of the lock, in the order of asking, as the server that is asked has them. */
 export async function readLine(nodes: LockNodes, ...[connection, signal]: On): Promise<WaiterNode[]> {
   return lineOf(nodes, await connection.send(getChildren(nodes.lock), signal));
 }

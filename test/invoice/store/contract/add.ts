@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newOutboxMessage } from '../../../../packages/jobs/src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../../../packages/jobs/src/outbox/messageMoves.ts';
 import { shardOf } from '../../../../src/invoice/shard.ts';
 import { addAll } from '../../../support/importing.ts';
 import { contentsOf, type InvoiceContract, iso, lostAnswers, shard, tries } from './world.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { newFence } from '../../../../packages/jobs/src/claims/fence.ts';
 import { continuationAt } from '../../../../packages/jobs/src/documents/pages.ts';
 import { formatVersion } from '../../../../packages/jobs/src/documents/storedDocuments.ts';
-import { newOutboxMessage } from '../../../../packages/jobs/src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../../../packages/jobs/src/outbox/messageMoves.ts';
 import { reversalsOf } from '../../../../src/invoice/reversals.ts';
 import type { InvoiceFilter, InvoiceStore } from '../../../../src/invoice/store/invoiceStore.ts';
 import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';

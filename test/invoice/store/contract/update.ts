@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { formatVersion } from '../../../../packages/jobs/src/documents/storedDocuments.ts';
-import { newOutboxMessage } from '../../../../packages/jobs/src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../../../packages/jobs/src/outbox/messageMoves.ts';
 import type { UpdateRequest } from '../../../../src/invoice/store/invoiceStore.ts';
 import { type InvoiceContract, lostAnswers, shard, tries } from './world.ts';
 

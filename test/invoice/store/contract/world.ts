@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { newFence } from '../../../../packages/jobs/src/claims/fence.ts';
 import type { Patch } from '../../../../packages/jobs/src/documents/documentStore.ts';
-import type { Unreadable } from '../../../../packages/jobs/src/documents/storedDocuments.ts';
+import type { Unreadable } from '../../../../packages/jobs/src/documents/unreadable.ts';
 import { patience } from '../../../../packages/jobs/src/documents/writeUntilClear.ts';
-import { newOutboxMessage } from '../../../../packages/jobs/src/outbox/outboxMessage.ts';
+import { newOutboxMessage } from '../../../../packages/jobs/src/outbox/messageMoves.ts';
 import type { Deviation, LostAnswer } from '../../../../packages/jobs/src/testing/documents/subject.ts';
 import { leapingClock } from '../../../../packages/leases/src/testing/leapingClock.ts';
 import { newStanding } from '../../../../src/invoice/counters/counters.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { DispatchDecision } from '../../outbox/nextAttempt.ts';
-import { markDispatched, type OutboxMessage } from '../../outbox/outboxMessage.ts';
+import { type DispatchDecision, markDispatched } from '../../outbox/messageMoves.ts';
+import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import { nothingKnown } from '../documents/subject.ts';
 import { dispatched, iso, type OutboxSubject, outboxWorld } from './world.ts';
 

@@ -1,13 +1,9 @@
 import { leapingClock } from '@payonce/leases/testing';
 import { expect } from 'vitest';
 import type { Patch } from '../../documents/documentStore.ts';
-import type { OnUnreadable, Unreadable } from '../../documents/storedDocuments.ts';
-import {
-  type Dispatched,
-  markDispatched,
-  newOutboxMessage,
-  type OutboxMessage,
-} from '../../outbox/outboxMessage.ts';
+import type { OnUnreadable, Unreadable } from '../../documents/unreadable.ts';
+import { type Dispatched, markDispatched, newOutboxMessage } from '../../outbox/messageMoves.ts';
+import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { OutboxStore } from '../../outbox/outboxStore.ts';
 import type { DocumentsSubject, OpenDocuments } from '../documents/subject.ts';
 
