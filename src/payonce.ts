@@ -36,11 +36,8 @@ async function start() {
 async function startApp(settings: Settings) {
   const openLocks = await orBadSettings(loadLockStore(settings.locks));
   const stopTelemetry = await orBadSettings(exportTelemetry({ ...settings, instance: settings.instanceId }));
-  const app = createApp(settings, { openLocks });
-  return {
-    payonce: app,
-    stop: () => app.stop(stopTelemetry),
-  };
+  const payonce = createApp(settings, { openLocks });
+  return { payonce, stop: () => payonce.stop(stopTelemetry) };
 }
 
 /** Awaits what is loading. Reports a package that is missing as a wrong setting. @throws {BadSettings} */

@@ -47,8 +47,7 @@ export const secondPayment = 'second payment';
  * - Of an invoice that is processing, only the payment that it waits for moves it on.
  * - On a paid invoice, refunds and disputes of its payment are recorded, and refunds whose orders may be lost are ordered again.
  * - A second payment is recorded with its refunds and disputes. One of somebody else is noted (paying/foundPayment.ts).
- * - An unpaid invoice is paid by a payment of ours. One of another amount parks it, and so does any payment of one that a
- *   person has voided: that person decides.
+ * - An unpaid invoice is paid by a payment of ours. Another amount parks it, and so does any payment of a voided invoice.
  */
 export function decideProgress(
   invoice: Invoice,

@@ -67,8 +67,8 @@ type PartRead =
  * Creates the reader of the provider's list of events: what happened since the last tick goes to the queue, as if it had been
  * delivered, and then the cursor follows. Beside a webhook each process reads once an hour what that should have brought.
  *
- * More than a page is a backlog, which is read in parts. A part ends before the newest event that is listed: one that ended in the
- * future of the provider's clock would hide what happens until then.
+ * More than a page is read in parts. A part ends before the newest listed event: one that ended in the future of the provider's
+ * clock would hide what happens until then.
  */
 export function createReadEventList({
   events,

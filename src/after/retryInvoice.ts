@@ -34,11 +34,9 @@ export type RetryDecision =
 /**
  * Decides on the retry of an invoice. Pure.
  *
- * - Declined: the provider charged nothing under this key, and would say so again. So the key's number goes up, and the schedule
- *   of soft declines begins again.
+ * - Declined: nothing was charged under this key. Its number goes up, and the schedule of soft declines begins again.
  * - Parked: money may have moved. The key stays, with its age and its hash: the provider is asked under it, or the payment is
- *   looked up (paying/chargeUnderKey.ts). It gets a new key only for a person who says that nothing was charged (`notCharged`),
- *   and only after the provider has been checked.
+ *   looked up (paying/chargeUnderKey.ts). A new key takes a person who says that nothing was charged, and a check (`notCharged`).
  * - Pending, and it waits for a later try (`waits`): after a soft decline as if declined, after anything else as if parked.
  * - Another payment method needs a new key.
  * - An invoice that names a payment which nobody has recorded is never charged before the provider has been asked about it.

@@ -64,9 +64,8 @@ export type VoidedInvoice =
   ({ kind: 'voided'; repeated: boolean } & Corrected) | Exclude<NotCorrected, { kind: 'mayBeCharged' }>;
 
 /**
- * Voids an invoice that nothing was charged for, on behalf of `actor`, or of a bulk run of theirs. What may have been charged is
- * looked for at the provider first, and a payment that is alive is canceled, if the provider still does that. Of a void and a claim,
- * one wins.
+ * Voids an invoice that nothing was charged for, on behalf of `actor` or of a bulk run of theirs. What may have been charged is looked
+ * for first, and a payment that is alive is canceled if the provider still does that. Of a void and a claim, one wins.
  *
  * @throws {NoClearAnswer} {NewerVersion}
  */

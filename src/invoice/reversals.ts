@@ -9,9 +9,8 @@ import { reversalsCheckAt } from './nextCheck.ts';
  *       │                                   └──► failed | canceled
  *       └──it refuses──► failed
  *
- * Refunds of ours begin as `requested` (after/). The provider's states are recorded as it reports them. One
- * that had succeeded may still fail, for example because the card's account is closed
- * (https://docs.stripe.com/refunds#failed-refunds).
+ * Refunds of ours begin as `requested` (after/). The provider's states are recorded as it reports them. One that had succeeded may
+ * still fail, for example because the card's account is closed (https://docs.stripe.com/refunds#failed-refunds).
  */
 export const refundStatuses = ['requested', 'pending', 'succeeded', 'failed', 'canceled'] as const;
 export type RefundStatus = (typeof refundStatuses)[number];

@@ -31,11 +31,8 @@ export type AccountAdmission = { kind: 'same'; deployment?: string } | BlockedCa
  * Keeps a provider's calls to the account that the deployment began with. Elsewhere keys mean nothing and no payment would be
  * found, so look-ups wait like charges: invoices wait, and none is declined or parked.
  *
- * The first process to ask records the account. It costs one call and one read in the life of a process, which restarts when
- * its settings change. After a failure the next call asks again. A key that may not read its account is checked for its mode
- * only, and a line in the log says so.
- *
- * Every question goes out in a turn of the look-ups, so none is asked while payments are paused.
+ * The first process to ask records the account. It costs one call and one read in the life of a process, or more after a failure,
+ * in a turn of the look-ups, so none during a pause. Of a key that may not read its account only the mode is checked (logged).
  */
 export function checkedAccount(
   provider: ProviderAccount,

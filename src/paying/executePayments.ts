@@ -44,12 +44,10 @@ export interface Delivery {
  * Creates the consumer of the queue of payment commands.
  *
  * - What is not a batch goes to the dead-letter queue at once; what a newer release sent is retried later.
- * - A batch that the store does not take, delivery after delivery, is left: a store that is away for long would otherwise
- *   send every batch to the dead-letter queue. Nothing is lost without the message, because the claims go stale and a run
- *   orders the payments again.
+ * - A batch that the store does not take, delivery after delivery, is dropped, or a long outage would fill the dead-letter queue.
+ *   Nothing is lost: the claims go stale, and a run orders the payments again.
  * - While a batch is worked on, the message's lock is kept. Once it is lost, no further call begins.
- *
- * A delivery rejects if the message has to come again.
+ * - A delivery rejects if the message has to come again.
  */
 export function createExecutePayments(
   parts: PayingParts & { messages: HeldMessages; instance: Instance },

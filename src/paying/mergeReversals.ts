@@ -15,12 +15,10 @@ export const noReversals: ProviderReversals = { refunds: [], disputes: [] };
 
 /**
  * The reversals once the provider's view is added to what is recorded. Its word counts; what only we know stays, such as a
- * refund that it has not taken yet. Undefined if there are none. Pure.
+ * refund that it has not taken yet. Undefined if there are none. `second`: the view is of a second payment. Pure.
  *
  * Refunds are matched by id, never by amount. Views may come late and in any order, so nothing that has been reported is
  * taken back: a refund only moves on, and a dispute that was closed stays closed.
- *
- * `second`: it is the view of a second payment, which is recorded with them.
  */
 export function withProviderReversals(
   recorded: Reversals | undefined,

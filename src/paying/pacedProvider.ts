@@ -190,9 +190,8 @@ interface CallAnswer {
 type CircuitBreaker = <T extends CallAnswer>(call: () => Promise<T>) => Promise<T | BlockedCall>;
 
 /**
- * Stops calling a provider when most calls fail, and says so. Charges and look-ups count alike, because both go to the same
- * provider. Declines are answers, not failures, and so is a look-up that finds nothing or is refused as a bad request. So is a
- * refusal because there are too many calls: the pace follows that.
+ * Stops calling a provider when most calls fail, and says so. Charges and look-ups count alike. Declines are answers, and so are a
+ * look-up that finds nothing, a bad request, and a refusal because there are too many calls, which the pace follows.
  *
  * - closed: every call is made. It opens when most calls of the last ten seconds have failed; at once, if nothing was
  *   answered in that time and the provider is unreachable or refuses our key, so that one call in a while is enough.

@@ -35,12 +35,11 @@ export interface PayingParts {
 
 /**
  * Creates what pays a batch: wait until its calls can be made soon, start, charge side by side as their turns come, settle
- * as the outcomes come. Each invoice has its own outcome; a slow call holds up only itself. It is safe to run a batch twice,
- * even at the same time: the claim's token admits one writer, and a repeated call sends the same idempotency key.
+ * as the outcomes come. A slow call holds up only itself. It is safe to run a batch twice, even at the same time: the claim's
+ * token admits one writer, and a repeated call sends the same idempotency key.
  *
- * Invoices called before without a known outcome may have crashed their process. They come last, one invoice after the other,
- * each under a start of its own: if the process crashes again, only the invoice that was being called has used up an attempt,
- * beside those that other batches were calling. Batches are paid side by side.
+ * Invoices called before without a known outcome may have crashed their process. They come last, one after the other, each under
+ * a start of its own: another crash costs an attempt only of the invoice that was being called (and in batches side by side).
  *
  * Calls whose turn did not come within the batch's time go back in one transaction, due at once. So do those that are not
  * made because `mayCall` says no or the store is away, but to the batch, as never called: its message comes again. The batch
@@ -274,9 +273,8 @@ function toStart({ earlier }: Part, { invoiceId, payment: { keyCreatedAt } }: Pa
 /**
  * Marks the invoices of a part as being called, in one transaction that holds only while each is still claimed by this
  * batch and was not called by another delivery. If that is refused (the message came again, a claim went stale), the part is
- * read once and each command decided by itself; the rest is started again. `toPay` are the commands whose invoices this batch
- * holds now: one that is called again is paid as one that may have been charged. `calledBefore`, by their ids, are those
- * that another delivery has begun to call, which are to be paid alone.
+ * read once, each command decided by itself, and the rest started again. `toPay`: commands whose invoices this batch holds now.
+ * `calledBefore`: ids of those that another delivery has begun to call. They may have been charged, and are to be paid alone.
  *
  * @throws {NoClearAnswer}
  */

@@ -77,16 +77,12 @@ function timeForCallsMs(claimStaleMs: number): number {
 }
 
 /**
- * Time after the end of its claim in which a call for an invoice may still reach the provider and be worked on there, in
- * milliseconds.
+ * Time after the end of its claim in which a call for an invoice may still reach the provider and be worked on there (ms).
  *
- * Only a batch calls, and only one that was started while it held the claim. The start is a write that the store refuses
- * once the claim has ended, but two deliveries of a batch may be in flight side by side, and one of them settles first. The
- * other has begun before that, and from its beginning all its calls are made and abandoned within 9/10 of `lockRenewalMs`,
- * however the settings are (payingPolicy.ts). That much again is for what our deadlines do not end: a provider that works on
- * after its caller hung up, clocks of machines that differ, a process that stands still. A process that stands still for
- * longer finds its window over when it wakes, by one clock or the other (payBatch.ts). Only one that stops within the
- * fraction of a millisecond between its last look at the clocks and the sending of the request is not covered.
+ * Only a batch that was started under its claim calls. Of two deliveries in flight one may settle first; the other makes and
+ * abandons all its calls within 9/10 of `lockRenewalMs` of its start, however the settings are. As much again is for what our
+ * deadlines do not end: a provider that works on after its caller hung up, clock skew, a process that stands still, which finds
+ * its window over when it wakes (payBatch.ts). Not covered: one that stops between its last look at the clocks and its request.
  */
 export const callsOverMs = 2 * lockRenewalMs;
 

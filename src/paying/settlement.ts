@@ -55,9 +55,8 @@ export type Settlement =
  *
  * - Only a definite decline raises the key's number, because then a new charge is meant. After anything else the same key
  *   goes again, so that the provider answers with what it did.
- * - A transient failure charged nothing, so it does not count as an attempt: a long outage parks no good payment, not even
- *   one that outlives its key. Nor does an unknown outcome while the provider fails at everything: it is asked again with
- *   the same key, for as long as that may be sent.
+ * - A transient failure charged nothing, so it is no attempt: a long outage parks no good payment, not even one that outlives its
+ *   key. Nor is an unknown outcome while the provider fails at everything: the same key goes again for as long as it may.
  * - A key that is too old to be sent is looked up instead, until the provider answers (`decideOldKey`).
  * - A call whose turn did not come in time is due at once: it waits for nothing but its turn.
  */

@@ -31,9 +31,8 @@ export interface TelemetryTarget {
 
 /**
  * Sends the app's metrics to Application Insights (table `customMetrics`), and its traces there (table `dependencies`) and to
- * an OTLP endpoint. With neither it sends nothing and skips loading the exporters (0.3 s). Call it before the app asks for its
- * meter: until a provider is registered, OpenTelemetry hands out meters that discard everything. The Functions host sends
- * requests, logs and exceptions.
+ * an OTLP endpoint; with neither it loads no exporters (0.3 s). The Functions host sends requests, logs and exceptions. Call it
+ * before the app asks for its meter: OpenTelemetry's meters discard everything until a provider is registered.
  *
  * @throws {ClientMissing} an OTLP endpoint is set and the package for it is not installed
  */

@@ -4,10 +4,9 @@
  *   spans of runs, groups, batches and messages (a tenth of a span for each invoice): all
  *   spans of one invoice or one work item:                                           a share, and every one that has failed
  *
- * So each trace is whole down to its batches, and no failure is missing. Whether a span of an invoice is exported follows from
- * the ids of the trace and the invoice: its payment, its receipt and its notification are exported together or not at all,
- * whichever processes they happen in. The decision of the Functions host plays no part: it marks nearly everything as not
- * sampled.
+ * So each trace is whole down to its batches, and no failure is missing. The ids of trace and invoice decide, so the payment,
+ * receipt and notification of an invoice are exported together or not at all, in whichever processes. The Functions host does
+ * not: it marks nearly everything as not sampled.
  */
 import type { Attributes, Context } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-base';

@@ -8,12 +8,8 @@ const mostSegments = 50;
 export const readablePart = 200;
 
 /**
- * The blob name of a lock. Different keys get different names:
- * - a plain key is its own name (`jobs/nightly-report/3`);
- * - other characters are escaped with `=`;
- * - a name that would be too long or too deep becomes a readable beginning and a hash.
- *
- * In all three the part before the first slash stays a folder of its own.
+ * The blob name of a lock, another for each key: a plain key as it is (`jobs/nightly-report/3`), other characters escaped with `=`, a
+ * name too long or too deep as a readable beginning and a hash. The part before the first slash stays a folder of its own.
  *
  * Blob names have 1 to 1,024 characters and at most 254 segments, and must not end in a dot or slash
  * (https://learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata).

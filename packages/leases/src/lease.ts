@@ -44,9 +44,8 @@ export interface Locks {
    */
   tryAcquire(key: string, owner?: LeaseOwner, options?: LeaseChoice): Promise<Lease | null>;
   /**
-   * Waits up to `waitMs` milliseconds for the lock (0: tries once). Where the store can wake its waiters, they get it in the
-   * order of asking; elsewhere they look again with jittered backoff, and chance decides. An attempt in progress when the
-   * time runs out is finished.
+   * Waits up to `waitMs` milliseconds for the lock (0: tries once), and finishes an attempt in progress. Where the store can wake its
+   * waiters, they get it in the order of asking; elsewhere they look again with jittered backoff, and chance decides.
    *
    * @throws LockTimeout if the lock stayed held, or the store out of reach, until the time ran out.
    * @throws LockStoreFailed, `permanent`, if no further try can succeed.

@@ -12,9 +12,7 @@ import type { LeaseOwner } from './lockStore.ts';
  *       lease lost, and the work has ended
  */
 
-/**
- * Milliseconds that a follower waits in one `acquire`. Then it starts another, so that every wait is bounded.
- */
+/** Milliseconds that a follower waits in one `acquire`. Then it starts another, so that every wait is bounded. */
 const followMs = 60_000;
 
 /**

@@ -36,16 +36,14 @@ const ownLeaseMs = 15_000;
 /**
  * Takes a lock away from a holder that will not or cannot let go: break, acquire, raise the fence, release.
  *
- * The raised fence is what makes this safe, because the former holder may keep working until its next
- * renewal. A free lock gets a higher fence too if the expected owner held it last: a call that failed between
- * break and raise is finished by calling again. The caller writes the audit record.
+ * The raised fence makes this safe: the former holder may work until its next renewal. A free lock gets a higher fence too if the
+ * expected owner held it last, so a call that failed halfway is finished by calling again. The caller writes the audit record.
  *
- * `signal` limits the look and the break (default: 20 s); the other requests have their own limits. A lock
- * that could not be released at the end is counted in `telemetry` and runs out by itself, within 15 s on most stores.
+ * `signal` limits the look and the break (default: 20 s); the other requests have their own limits. A lock that could not be
+ * released at the end is counted in `telemetry` and runs out by itself, within 15 s on most stores.
  *
  * @throws RangeError if `actor` or `reason` is blank. Nothing has been done.
- * @throws LockStoreFailed or the store's error if an answer is lost. The lease may then be broken without a
- * raised fence: call again.
+ * @throws LockStoreFailed or the store's error if an answer is lost. The lease may be broken without a raised fence: call again.
  */
 export async function forceRelease(
   store: LockStore,

@@ -91,9 +91,8 @@ export interface StoreTraits {
 /**
  * A store of locks, as leases need it. A new store must pass the contract suite, `packages/leases/src/testing/lockStoreContract.ts`.
  *
- * Whatever the store says about a lock is a value. A rejection means that nothing was learned: the request
- * may or may not have been applied. No call retries; each ends when its signal aborts. Disposal ends the connections that
- * the store opened itself, and with them any lease kept by a connection.
+ * What the store says about a lock is a value. After a rejection the request may or may not have been applied. No call retries; each
+ * ends when its signal aborts. Disposal ends the store's own connections, and with them any lease kept by a connection.
  */
 export interface LockStore extends AsyncDisposable {
   readonly traits: StoreTraits;

@@ -19,10 +19,9 @@ import { atRisk, goneBack, overdueRefunds, type Reversals } from '../reversals.t
  *   :figures              how many invoices there are in each status, and the like
  *   :figures:2026-01-31   what was paid, declined, refunded and disputed on a day (UTC)
  *
- * Each has two maps of the same counts: `counts` of the invoices in the database, and `archived` of those that have moved to
- * the archive. Writers only add to the counts, so no two of them conflict. The first writer of a shard creates the first
- * document, and the first of a day that of the day. A document that somebody has removed begins at zero: a recount puts
- * `counts` right. One that cannot be read has to be removed first.
+ * Each has two maps of the same counts: `counts` of the invoices in the database, and `archived` of those in the archive.
+ * Writers only add to the counts, so no two of them conflict. The first writer creates a document. One that somebody has
+ * removed begins at zero: a recount puts `counts` right. One that cannot be read has to be removed first.
  */
 
 export const standingId = systemId('figures');

@@ -111,9 +111,8 @@ const placeSchema = z.strictObject({ shard: z.string(), id: z.string() });
 type ReadShard = (query: { shard: string; behind?: string; limit: number }) => Promise<unknown[]>;
 
 /**
- * A page of the documents of all shards, in the order of shard and id. No change of a document moves it in that order, so
- * none is shown twice or hidden because of what happens between two pages; one that only then begins or ceases to match
- * is shown if it matches when its page is read.
+ * A page of the documents of all shards, in the order of shard and id. No change moves a document in that order, so none is
+ * shown twice or hidden by what happens between two pages; it is shown if it matches when its page is read.
  *
  * Each query is one of a single partition: over several of them the Cosmos SDK merges the sorted answers with an order of
  * its own, which need not be that of the service for every text, and gives no token to go on with.

@@ -36,9 +36,8 @@ interface Source {
  * Dispatches what inline dispatch left behind: messages of instances that died, or whose send failed. Ends when nothing is
  * due, or when `signal` aborts: the next sweep goes on.
  *
- * The longest waiting go first, and nothing at the head of that order holds up what is behind it. Messages that come again
- * because they could not be marked are left out with their partition, and a destination that took nothing of a page is left
- * out with all that waits for it. Both are tried again by the next sweep.
+ * The longest waiting go first, and none holds up what is behind it: messages that come again because they could not be marked are
+ * left to the next sweep with their partition, and so is a destination that took nothing of a page, with all that waits for it.
  *
  * @throws {LeaseLost} its lease is gone
  */

@@ -5,8 +5,8 @@
  *                               │  ▲
  *                               └──┘ paused again: the latest reason and end count
  *
- * Nobody is told. A process with something to claim or to call looks every two seconds. What it saw counts for eight
- * seconds; then it makes no call until it has looked again, so the pause holds everywhere within ten.
+ * Nobody is told. A process with something to claim or to call looks every two seconds, trusts what it saw for eight, and then
+ * makes no call until it has looked again: the pause holds everywhere within ten.
  */
 
 import type { Clock } from '@payonce/leases/clock';

@@ -222,9 +222,9 @@ export interface ManualRunParts {
 }
 
 /**
- * The activity of a manual run: one group, under the same lease as a run of the timer. `skipped` means that the lease was
- * held elsewhere for the whole wait; `partial`, that the time of one activity was up: the timer's next run goes on, or a
- * manual one that resumes this one. `given` is what the orchestration passes on. A run without a record does nothing.
+ * The activity of a manual run: one group, under the same lease as a run of the timer. `skipped`: the lease was held elsewhere for
+ * the whole wait; `partial`: the time of one activity was up, and the timer or a manual run resumes it. `given` is what the
+ * orchestration passes on. A run without a record does nothing.
  *
  * @throws {HostStopping} `signal` aborted before the group was done
  */

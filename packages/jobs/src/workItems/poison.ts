@@ -4,11 +4,9 @@
  *   poison ──redrive (a person, through ops)──► redriven
  *      └─────discard (a person, with a reason)──► discarded
  *
- * The queue moves such a message to its poison queue without saying why. So each failure leaves its error behind (one per
- * work item, the last one stays), and the poison record takes it over.
- *
- * A message of several work items is no record: each of them is sent again alone, so that one that crashes the process at every
- * delivery takes none of the others with it.
+ * The queue moves such a message to its poison queue without saying why. So each failure leaves its error behind (the last of each
+ * work item stays), and the poison record takes it over. The items of one message are sent again, each alone: one that crashes the
+ * process at every delivery takes none of the others with it.
  */
 
 import { exponentialBackoff } from '@payonce/leases/backoff';

@@ -6,9 +6,8 @@
  *   not begun within a minute ──► sent again at once, together with the others like it
  *   any other failure ──► sent again alone; from there on it goes the way of a single work item
  *
- * Retries are sent before the effects are recorded: the record says that every item has been dealt with. A process
- * that dies before it leaves the whole message to be done again, which is why only stages without a lease record their
- * effects here. Those with a lease record each on its own, under that lease.
+ * Retries are sent before the effects are recorded: the record says that every item has been dealt with. A crash before it repeats
+ * the whole message, so only stages without a lease record their effects here. Those with a lease do so under that lease.
  */
 import { createHash } from 'node:crypto';
 import { type Lease, noLease } from '@payonce/leases';

@@ -18,10 +18,9 @@ import { traceparentOf, inItemSpan, itemsOf, type ReadWorkItem, readWorkItem } f
  *     │  └──refused itself, for a day already──► the queue's last deliveries ──► poison
  *     └──any other failure──► the queue's deliveries ──► poison
  *
- * The queue delivers a message that fails five times within a minute and then gives it up. That is right for a bug, and
- * wrong for an outage, which is when a payment has to be looked up or a receiver does not answer. So an item that cannot be
- * done now is sent again, to appear later, and the received message is done with. A process that dies between the two leaves
- * two copies, and so does a lost answer: each finds the recorded effect, or waits for the other's lease (sendOnce.ts).
+ * A message that fails five times within a minute is poison to the queue: right for a bug, wrong for an outage. So an item that
+ * cannot be done now is sent again, to appear later, and the received message is done with. A crash between the two leaves two
+ * copies, and so does a lost answer: each finds the recorded effect, or waits for the other's lease (sendOnce.ts).
  */
 
 /** Wait for another holder of a work item's lease before the item goes back to the queue (ms). */
