@@ -93,10 +93,8 @@ export type RequestedRefund =
 
 /**
  * Requests a refund of a paid invoice: the request and the order to carry it out (refundStage.ts) are one transaction. The same
- * idempotency key stands for the same refund.
- *
- * @throws {NoClearAnswer} it may have been requested: send it again under the same key
- * @throws {NewerVersion}
+ * idempotency key stands for the same refund. @throws {NewerVersion} {NoClearAnswer} it may have been requested: send it again
+ * under the same key
  */
 export async function refundInvoice(
   parts: RecordParts,

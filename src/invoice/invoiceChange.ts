@@ -105,9 +105,8 @@ export function standing(invoice: Invoice | undefined, batchId: string): Standin
  *      ▲                │   ▲ │
  *      └── return ──────┘   └─┘ start again, one attempt more
  *
- * A delivery of the batch's message starts the calls, and returns what it has not called when it has to stop. A claim
- * that says `calling` may have been charged. A delivery that finds it so without having started it assumes that the
- * one that did is dead, and calls again as one attempt more.
+ * A delivery of the batch's message starts the calls, and returns what it has not called when it has to stop. A claim that says
+ * `calling` may have been charged: a delivery that did not start it takes the one that did for dead, and calls again.
  */
 
 /** Calls of an earlier delivery: they may have charged. */

@@ -66,6 +66,11 @@ export async function reportGauges(parts: GaugeParts): Promise<void> {
   }
 }
 
+/** Shards were left out. It has a name because an error without one counts as a bug in the simulation. */
+class SweepIncomplete extends Error {
+  override readonly name = 'SweepIncomplete';
+}
+
 /** Longest sweep (ms). Each reports once, and no report in eight minutes is an alarm (infra/modules/alerts.bicep). */
 const longestMs = 4.5 * 60_000;
 
@@ -73,7 +78,7 @@ const longestMs = 4.5 * 60_000;
  * A tick of the sweeper's timer: sends what waits in the outbox, reports the gauges beside that, and moves the horizons of the
  * counters. The next tick has what is left.
  *
- * @throws an error that names the shards that were left out: the platform counts failed executions by that. {LeaseLost}
+ * @throws {SweepIncomplete} names the shards that were left out: the platform counts failed executions by that. {LeaseLost}
  */
 export async function sweepAndReport(
   {
@@ -99,6 +104,6 @@ export async function sweepAndReport(
   if (swept.status === 'rejected') throw swept.reason;
   for (const other of others) if (other.status === 'rejected') throw other.reason;
   const { failed } = swept.value;
-  if (failed.length > 0) throw new Error(`left out of the sweep: ${failed.join('; ')}`);
+  if (failed.length > 0) throw new SweepIncomplete(`left out of the sweep: ${failed.join('; ')}`);
   return swept.value;
 }

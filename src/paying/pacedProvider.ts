@@ -196,8 +196,8 @@ type CircuitBreaker = <T extends CallAnswer>(call: () => Promise<T>) => Promise<
  * - closed: every call is made. It opens when most calls of the last ten seconds have failed; at once, if nothing was
  *   answered in that time and the provider is unreachable or refuses our key, so that one call in a while is enough.
  * - open, for `openMs`: no call is made, so the invoices wait and none is declined or parked.
- * - half open: one call, a charge or a look-up, is made. An answer closes the circuit, a failure opens it again. Until
- *   then the other calls are refused as well: if they waited, a call could take up to twice its time-out.
+ * - half open: one call is made. An answer closes the circuit, a failure opens it again. Others are refused until then: if they
+ *   waited, a call could take up to twice its time-out.
  */
 export function circuitBreaker({ clock, telemetry, log }: Reporting): CircuitBreaker {
   let state: State = { kind: 'closed' };

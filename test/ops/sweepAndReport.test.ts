@@ -66,7 +66,10 @@ async function sweeper({ count, away, sendMs = 0 }: { count: number; away?: stri
 
 test('a shard that is away: the others are swept, the gauges reported, and then it is named', async () => {
   const { sweep, comeBack, telemetry } = await sweeper({ count: 3, away: '02' });
-  await expect(sweep()).rejects.toThrow(/^left out of the sweep: shard 02: /);
+  await expect(sweep()).rejects.toMatchObject({
+    name: 'SweepIncomplete',
+    message: expect.stringMatching(/^left out of the sweep: shard 02: /),
+  });
   expect(telemetry.values(metric.outboxLagMs)).toHaveLength(9);
   expect(telemetry.values(metric.workItemPoisonWaiting)).toEqual([0]);
   comeBack();

@@ -10,9 +10,8 @@ export {
 } from './traceparent.ts';
 
 /**
- * Where code reports what it does as spans of a trace. Like the API of OpenTelemetry, the tracer is registered once for the
- * process, and which span is active follows the asynchronous calls. So no signature carries it, and code that somebody else
- * wrote keeps the trace. Without a tracer all of this does nothing.
+ * Reports work as spans of a trace. As in OpenTelemetry, the tracer is registered once for the process and the active span follows
+ * the asynchronous calls, so no signature carries it. Without a tracer all of this does nothing.
  *
  * Across processes a trace travels as a `traceparent` (https://www.w3.org/TR/trace-context/): in outbox messages, on the
  * messages of queues, in the records of runs and in documents. Readers treat it as optional.

@@ -40,8 +40,7 @@ interface Sent {
  * Sends each message again once: while a copy of the same work that was sent is not visible yet, another is as good as sent.
  * Otherwise lost answers would multiply copies, as a storage queue detects no duplicates. A send that failed is made again at
  * the next delivery; after five failures within a window, which a queue slower than our time-out causes, copies are left to
- * their next deliveries. A process that was frozen, or whose clock was set, sends again: what it has received may be the only
- * copy.
+ * theirs. A process that was frozen, or whose clock was set, sends again: what it has received may be the only copy.
  */
 export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'>): SendAgain {
   const sent = new Map<string, Sent>();
