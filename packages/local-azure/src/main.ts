@@ -1,7 +1,12 @@
 #!/usr/bin/env node
 /** The command `local-azure`. */
 import { exitFor } from './failure.ts';
-import { version } from './version.ts';
+
+// Before anything is loaded that an older Node lacks.
+if (Number.parseInt(process.versions.node, 10) < 24) {
+  console.error(`local-azure needs Node 24, not ${process.versions.node}`);
+  process.exit(1);
+}
 
 const programs: Record<string, () => Promise<unknown>> = {
   services: () => import('./servicesMain.ts'),
@@ -18,7 +23,7 @@ local-azure --version
 services and host list their options with --help.`;
 
 const [command] = process.argv.slice(2);
-if (command === '--version') console.log(version());
+if (command === '--version') console.log((await import('./version.ts')).version());
 else if (command === '--help') console.log(usage);
 else {
   const named = command !== undefined && !command.startsWith('-');

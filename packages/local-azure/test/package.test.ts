@@ -45,8 +45,10 @@ afterAll(async () => {
   await removeFolder(project);
 });
 
-/** Starts a command of the package; resolves with what it printed once it is ready. */
-async function start(args: string[], env: Record<string, string> = {}): Promise<string> {
+const anyPorts = ['--cosmos-port=0', '--service-bus-port=0', '--service-bus-http-port=0', '--azurite-port=0'];
+
+/** Starts a command of the package; resolves once it is ready, with what it has printed until then, and prints later. */
+async function start(args: string[], env: Record<string, string> = {}): Promise<{ printed: string }> {
   const child = spawn(process.execPath, [program, ...args], {
     cwd: project,
     env: { ...process.env, ...env },
@@ -57,12 +59,13 @@ async function start(args: string[], env: Record<string, string> = {}): Promise<
     child.kill('SIGINT');
     await exited;
   });
-  let printed = '';
-  for await (const chunk of child.stdout.setEncoding('utf8') as AsyncIterable<string>) {
-    printed += chunk;
-    if (/^ready$/m.test(printed)) return printed;
-  }
-  throw new Error(`it ended before it was ready:\n${printed}`);
+  const said = { printed: '' };
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    said.printed += chunk;
+  });
+  await Promise.race([exited, expect.poll(() => said.printed, { timeout: 30_000 }).toMatch(/^ready$/m)]);
+  if (child.exitCode !== null) throw new Error(`it ended before it was ready:\n${said.printed}`);
+  return said;
 }
 
 test('holds compiled code and declarations, and nothing of payonce', () => {
@@ -84,17 +87,7 @@ test('holds compiled code and declarations, and nothing of payonce', () => {
 });
 
 test('the services start, and a Functions app runs on them', async () => {
-  const any = [
-    '--cosmos-port',
-    '0',
-    '--service-bus-port',
-    '0',
-    '--service-bus-http-port',
-    '0',
-    '--azurite-port',
-    '0',
-  ];
-  const settings = await start(any);
+  const { printed: settings } = await start(anyPorts);
   expect(settings.split('\n').map((line) => line.split('=')[0])).toEqual([
     'AzureWebJobsStorage',
     'Cosmos',
@@ -107,9 +100,26 @@ test('the services start, and a Functions app runs on them', async () => {
   const fixtures = join(root, 'packages/local-azure/test/functionsHost/fixtures');
   cpSync(join(fixtures, 'commonJsApp'), join(project, 'app'), { recursive: true });
   const host = await start(['host', '--app', 'app', '--port', '0']);
-  const address = / on (http:\S+)$/m.exec(host)?.[1];
+  const address = / on (http:\S+)$/m.exec(host.printed)?.[1];
   expect(await (await fetch(`${address}/api/hello`)).text()).toBe('from CommonJS');
 });
+
+test('the app of the guide takes an order and processes it', async () => {
+  const guide = readFileSync(join(root, 'packages/local-azure/README.md'), 'utf8');
+  const code = /```ts\n(import \{ app, .*?)```/s.exec(guide)?.[1] ?? '';
+  const [, hostJson = '', packageJson = ''] =
+    /`host\.json` is `(.*?)`, `package\.json` is `(.*?)`/.exec(guide) ?? [];
+  mkdirSync(join(project, 'orders/src/functions'), { recursive: true });
+  writeFileSync(join(project, 'orders/host.json'), hostJson);
+  writeFileSync(join(project, 'orders/package.json'), packageJson);
+  writeFileSync(join(project, 'orders/src/functions/orders.ts'), code);
+  await start(anyPorts);
+  const host = await start(['host', '--app', 'orders', '--port', '0']);
+  const address = / on (http:\S+)$/m.exec(host.printed)?.[1];
+  const posted = await fetch(`${address}/api/order`, { method: 'POST', body: '{"id":"1"}' });
+  expect(posted.status).toBe(202);
+  await expect.poll(() => host.printed, { timeout: 20_000 }).toMatch(/shipped \{ id: '1' \}/);
+}, 60_000);
 
 test('says its version; a command or option that there is not is named', async () => {
   expect((await runProgram(program, ['--version'])).output).toMatch(
@@ -127,7 +137,7 @@ test('says its version; a command or option that there is not is named', async (
 
 test('the test of the guide compiles and passes', async () => {
   const guide = readFileSync(join(root, 'packages/local-azure/README.md'), 'utf8');
-  const code = /```ts\n(import .*?)```/s.exec(guide)?.[1] ?? '';
+  const code = /```ts\n(import (?:(?!```).)*startCosmos.*?)```/s.exec(guide)?.[1] ?? '';
   expect(code).toContain('startCosmos');
   const theirs = projectIn(project);
   theirs.write(new Map([['orders.test.ts', code]]));
