@@ -210,9 +210,17 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   return {
     world,
     report,
-    /** True if the timeline of an invoice has an entry with this reason. */
-    says: (invoiceId: string, reason: string): boolean =>
-      invoices.get(invoiceId)?.timeline.some((entry) => entry.reason === reason) ?? false,
+    /**
+     * True if the timeline of an invoice has an entry with this reason. Of voids the last counts: one may have been undone, and
+     * followed by that of somebody else.
+     */
+    says(invoiceId: string, reason: string): boolean {
+      const { timeline = [] } = invoices.get(invoiceId) ?? {};
+      const lastVoid = timeline.findLast(({ what }) => what === 'voided');
+      return timeline.some(
+        (entry) => entry.reason === reason && (entry.what !== 'voided' || entry === lastVoid),
+      );
+    },
     statusOf: (invoiceId: string) => invoices.get(invoiceId)?.status,
     shards: plan.shards,
     newerRelease,
