@@ -54,7 +54,7 @@ describe.skipIf(!hasBrowser())('every page of the dashboard', () => {
 
   test.concurrent.each(looks)(
     'at $width px in $scheme, zoom $zoom: accessible, quiet, one origin, no wider than the window, all data as text',
-    { timeout: 240_000 },
+    { timeout: 600_000 },
     async (look) => {
       await using watched = await watchedPage(browser, dashboard, look);
       for (const [path, text] of views) {

@@ -39,8 +39,8 @@ export function timeContract({ subject, store, record, leaseMs, freshKey, held }
       const outcomes = await inTime(leaseMs, async (late) => {
         const { key } = await held();
         await pass(leaseMs * 0.55);
-        if (late()) return 'late';
         const renewed = await store.renew(key, one, leaseMs, never);
+        if (late()) return 'late';
         const again = stopwatch(clock, leaseMs);
         await pass(leaseMs * 0.55);
         const other = await store.acquire(key, two, leaseMs, never);
