@@ -158,10 +158,14 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
         if (clock.monotonic() < (failed.get(shard) ?? 0)) continue;
         const reader = readers.get(shard) ?? { shard, page: [], pages: pagesOf(shard) };
         readers.set(shard, reader);
-        const error = await refill(reader);
-        if (error === undefined) continue;
-        leaveOut(shard);
-        yield { kind: 'unreadable', error: `shard ${shard}: ${error}` };
+        if (reader.page.length > 0) continue;
+        try {
+          const next = await reader.pages.next();
+          reader.page = next.done === true ? [] : next.value;
+        } catch (error) {
+          leaveOut(shard);
+          yield { kind: 'unreadable', error: `shard ${shard}: ${errorText(error)}` };
+        }
       }
       const oldest = longestWaiting([...readers.values()]);
       if (oldest === undefined) break;
@@ -195,18 +199,6 @@ interface Reader {
   readonly shard: string;
   page: readonly Invoice[];
   readonly pages: AsyncIterator<readonly Invoice[]>;
-}
-
-/** Reads the next page if there is nothing left of the last. Returns why it could not. */
-async function refill(reader: Reader): Promise<string | undefined> {
-  if (reader.page.length > 0) return undefined;
-  try {
-    const { done, value } = await reader.pages.next();
-    reader.page = done === true ? [] : value;
-    return undefined;
-  } catch (error) {
-    return errorText(error);
-  }
 }
 
 /** Times in ISO 8601 sort as text. */
@@ -299,25 +291,20 @@ export function createClaimRoom(
   policy: RoomPolicy,
 ): ClaimRoom {
   const { groups, batchSize } = policy;
-  let known = { at: Number.NEGATIVE_INFINITY, left: 0, most: 0, open: 0 };
+  let known = { at: Number.NEGATIVE_INFINITY, left: 0, size: 1, open: 0 };
 
   return {
     async batch() {
       const sinceMs = clock.monotonic() - known.at;
-      const usedUp = known.left < size();
+      const usedUp = known.left < known.size;
       if (sinceMs >= (usedUp ? lookEveryMs.usedUp : lookEveryMs.inAnyCase)) await look();
-      return known.left >= size() ? size() : 0;
+      return known.left >= known.size ? known.size : 0;
     },
     taken(count) {
       known.left -= count;
       known.open += count;
     },
   };
-
-  /** Smaller batches where little may be open, so that every group has some. */
-  function size(): number {
-    return Math.max(1, Math.min(batchSize, Math.floor(known.most / (groups * fewestBatches))));
-  }
 
   async function look(): Promise<void> {
     const [open, schedule] = await Promise.all([
@@ -328,6 +315,8 @@ export function createClaimRoom(
       pace.read(limit).catch(() => undefined),
     ]);
     const most = mostOpen(schedule, policy);
-    known = { at: clock.monotonic(), most, open, left: Math.max(0, most - open) / groups };
+    // Smaller batches where little may be open, so that every group has some.
+    const size = Math.max(1, Math.min(batchSize, Math.floor(most / (groups * fewestBatches))));
+    known = { at: clock.monotonic(), size, open, left: Math.max(0, most - open) / groups };
   }
 }

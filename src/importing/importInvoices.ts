@@ -28,24 +28,22 @@ export async function importInvoices(
 
   async function* fresh(): AsyncGenerator<readonly InvoiceContent[]> {
     for await (const some of rows) {
-      yield some.flatMap(taken);
+      const contents: InvoiceContent[] = [];
+      for (const row of some) {
+        if (row.kind === 'bad') {
+          log.reject({ index: row.index, field: row.field, error: row.error });
+          continue;
+        }
+        const earlier = waiting.get(row.invoice.id);
+        if (earlier === undefined) {
+          waiting.set(row.invoice.id, row);
+          contents.push(row.invoice);
+        } else if (sameContent(earlier.invoice, row.invoice)) log.duplicate();
+        else log.reject(refused(row, `repeats the id of row ${earlier.index} with other content`));
+      }
+      yield contents;
       await log.keepUp();
     }
-  }
-
-  function taken(row: Row): InvoiceContent[] {
-    if (row.kind === 'bad') {
-      log.reject({ index: row.index, field: row.field, error: row.error });
-      return [];
-    }
-    const earlier = waiting.get(row.invoice.id);
-    if (earlier === undefined) {
-      waiting.set(row.invoice.id, row);
-      return [row.invoice];
-    }
-    if (sameContent(earlier.invoice, row.invoice)) log.duplicate();
-    else log.reject(refused(row, `repeats the id of row ${earlier.index} with other content`));
-    return [];
   }
 
   function settled({ id }: InvoiceContent, outcome: AddOutcome): void {

@@ -157,11 +157,19 @@ export function paymentPace(parts: PacerParts, { rate, accountRate }: PaymentAll
 }
 
 function both(one: Turn, other: Turn): Turn {
-  const end = (how: (turn: Turn) => void) => [one, other].forEach(how);
   return {
-    answered: () => end((turn) => turn.answered()),
-    refused: (retryAfterMs) => end((turn) => turn.refused(retryAfterMs)),
-    unused: () => end((turn) => turn.unused()),
+    answered() {
+      one.answered();
+      other.answered();
+    },
+    refused(retryAfterMs) {
+      one.refused(retryAfterMs);
+      other.refused(retryAfterMs);
+    },
+    unused() {
+      one.unused();
+      other.unused();
+    },
   };
 }
 
@@ -215,7 +223,12 @@ export function circuitBreaker({ clock, telemetry, log }: Reporting): CircuitBre
     let failed = true;
     try {
       const answer = await call();
-      failed = note(answer);
+      failed = isFailure(answer);
+      const now = clock.monotonic();
+      const counted = [...recent.filter(({ atMs }) => atMs > now - windowMs), { atMs: now, failed }];
+      recent = counted.slice(-mostCounted);
+      inARow = failed ? inARow + 1 : 0;
+      if (failed) last = answer;
       // If the provider fails at other calls too, the unknown outcome is not the payment's doing.
       const outage = failed && answer.kind === 'unknown' && (state.kind !== 'closed' || inARow > 1);
       return outage ? { ...answer, outage } : answer;
@@ -224,18 +237,6 @@ export function circuitBreaker({ clock, telemetry, log }: Reporting): CircuitBre
       else if (isTrial || (failed && state.kind === 'closed' && areFailing())) open();
     }
   };
-
-  /** True for a failure. */
-  function note(answer: CallAnswer): boolean {
-    const failed = isFailure(answer);
-    const now = clock.monotonic();
-    recent = [...recent.filter(({ atMs }) => atMs > now - windowMs), { atMs: now, failed }].slice(
-      -mostCounted,
-    );
-    inARow = failed ? inARow + 1 : 0;
-    if (failed) last = answer;
-    return failed;
-  }
 
   function areFailing(): boolean {
     const failures = recent.filter(({ failed }) => failed).length;

@@ -256,12 +256,13 @@ export function partsToRepeat(
   { commands }: Pick<PaymentBatch, 'commands'>,
   calledBefore: ReadonlyMap<string, EarlierCalls>,
 ): Part[] {
-  const attemptBefore = ({ invoiceId }: PaymentCommand) =>
-    calledBefore.get(invoiceId)?.attempt ?? maxAttempts;
   return commands
-    .filter((command) => attemptBefore(command) < maxAttempts)
-    .toSorted((one, other) => attemptBefore(one) - attemptBefore(other))
-    .map((command) => ({ commands: [command], earlier: calledBefore, alone: true }));
+    .flatMap((command) => {
+      const { attempt = maxAttempts } = calledBefore.get(command.invoiceId) ?? {};
+      return attempt < maxAttempts ? [{ command, attempt }] : [];
+    })
+    .toSorted((one, other) => one.attempt - other.attempt)
+    .map(({ command }) => ({ commands: [command], earlier: calledBefore, alone: true }));
 }
 
 /** The part of a command that the store has to know. */

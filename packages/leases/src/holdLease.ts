@@ -115,6 +115,7 @@ export function holdLease(
   const keeping = keep();
 
   async function giveBack(): Promise<void> {
+    if (state === 'held') state = 'releasing';
     wake();
     // Requests in flight may arrive in any order: a renewal could land after the release, under the next
     // holder's lease.
@@ -125,11 +126,7 @@ export function holdLease(
       // The work is done and must not fail now. The lease runs out by itself.
       telemetry.count(partMetric.leaseReleaseFailed, attributes);
     }
-  }
-
-  async function end(): Promise<void> {
-    state = 'releasing';
-    await giveBack();
+    if (state === 'lost') return;
     state = 'released';
     telemetry.record(partMetric.leaseHeldMs, clock.monotonic() - acquired.sentAt, attributes);
     ended(lease);
@@ -156,7 +153,7 @@ export function holdLease(
     release() {
       compareClock();
       // A lost lease is not released: the lock may already be someone else's.
-      releasing ??= state === 'held' ? end() : keeping;
+      releasing ??= state === 'held' ? giveBack() : keeping;
       return releasing;
     },
     surrender(detail) {

@@ -207,14 +207,9 @@ export function counterPatches(
   const waits = changes.some(
     ({ before, after }) => before?.status === 'pending' || after.status === 'pending',
   );
-  const ofDays = [...days].flatMap(([day, counts]) => {
-    const increments = changed(counts);
-    return increments.length === 0 ? [] : patchesOf(dayId(day), [[movesPath, 1], ...increments]);
-  });
-  const increments = changed(standing);
-  if (moved.length === 0 && increments.length === 0 && ofDays.length === 0) return [];
-  const moves = Math.max(1, moved.length);
-  const ofStanding = patchesOf(standingId, [[movesPath, moves], ...increments]).map((patch, place) =>
+  const ofDays = [...days].flatMap(([day, counts]) => patchesOf(dayId(day), counts, 0));
+  const moves = ofDays.length === 0 ? moved.length : Math.max(1, moved.length);
+  const ofStanding = patchesOf(standingId, standing, moves).map((patch, place) =>
     place > 0 || !waits
       ? patch
       : { ...patch, where: [{ path: 'horizon', is: '=' as const, value: horizon }] },
@@ -239,11 +234,11 @@ function placeOf(invoice: Countable | undefined): string | undefined {
   return invoice?.status === 'pending' ? `pending ${invoice.actionableAt}` : invoice?.status;
 }
 
-function changed(counts: Counters): [string, number][] {
-  return [...counts].filter(([, by]) => by !== 0);
-}
-
-function patchesOf(id: string, increments: readonly (readonly [string, number])[]): Patch[] {
+/** The patches that add these counts to a document; none if nothing has changed and nothing `moves`. */
+function patchesOf(id: string, counts: Counters, moves: number): Patch[] {
+  const changed = [...counts].filter(([, by]) => by !== 0);
+  if (changed.length === 0 && moves === 0) return [];
+  const increments: [string, number][] = [[movesPath, Math.max(1, moves)], ...changed];
   const patches: Patch[] = [];
   for (let from = 0; from < increments.length; from += mostIncrements) {
     patches.push({

@@ -16,7 +16,7 @@ import type { Sender } from '@payonce/jobs/outbox';
 import type { Clock } from '@payonce/leases/clock';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import type { Countable, CounterKeeper } from '../counters/counters.ts';
+import type { CounterKeeper } from '../counters/counters.ts';
 import {
   type Imported,
   type Invoice,
@@ -41,7 +41,7 @@ import { searchTerms } from '../searchTerms.ts';
 import { shardOf } from '../shard.ts';
 import { contentHash, importedHash, sameContent, type Tombstone, tombstoneSchema } from '../tombstone.ts';
 import { changeInvoices, updateInvoice } from './changeInvoices.ts';
-import type { AddOutcome, InvoiceStore, SettledItem } from './invoiceStore.ts';
+import type { AddOutcome, InvoiceStore } from './invoiceStore.ts';
 
 interface WriteParts {
   documents: DocumentStore;
@@ -146,7 +146,11 @@ export function invoiceWrites({
         items: toSettle,
         plan(items) {
           const { patches, messages } = plan(items);
-          return [...creationsOf(messages), ...counters.patching(shard, patches, items.map(claimed))];
+          // As far as their counters go: the patches apply to no others.
+          const before = items.map(({ invoiceId: id, amountMinor, currency }) => {
+            return { id, amountMinor, currency, status: 'claimed' as const };
+          });
+          return [...creationsOf(messages), ...counters.patching(shard, patches, before)];
         },
         onRefused: (operations, codes) => counters.refused(shard, operations, codes),
         reread: (items) => read(shard, items),
@@ -198,11 +202,6 @@ export function invoiceWrites({
     const ids = items.map(({ invoiceId }) => invoiceId);
     return readInvoices(await documents.read(shard, ids));
   }
-}
-
-/** An invoice that a batch has claimed, as far as its counters go: its patch applies to no other. */
-function claimed({ invoiceId: id, amountMinor, currency }: SettledItem): Countable {
-  return { id, amountMinor, currency, status: 'claimed' };
 }
 
 function readInvoices(found: readonly unknown[]): Invoice[] {

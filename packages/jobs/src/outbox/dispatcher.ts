@@ -50,7 +50,15 @@ export function createDispatcher({
       return inSpan(
         'dispatch message',
         { kind: 'producer', attributes, parent },
-        () => new Promise<DispatchDecision>((done) => enqueue({ message, done })),
+        () =>
+          new Promise<DispatchDecision>((done) => {
+            const queue = waiting.get(destination);
+            if (queue !== undefined) queue.push({ message, done });
+            else {
+              waiting.set(destination, [{ message, done }]);
+              void drain(destination);
+            }
+          }),
         ({ kind }) => ({
           attributes: { 'outbox.result': kind },
           failed: kind === 'retry' || kind === 'parked' ? kind : undefined,
@@ -58,15 +66,6 @@ export function createDispatcher({
       );
     },
   };
-
-  function enqueue(entry: Entry): void {
-    const { destination } = entry.message;
-    const queue = waiting.get(destination);
-    if (queue === undefined) {
-      waiting.set(destination, [entry]);
-      void drain(destination);
-    } else queue.push(entry);
-  }
 
   async function drain(destination: string): Promise<void> {
     for (;;) {

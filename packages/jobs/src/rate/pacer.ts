@@ -96,7 +96,7 @@ export function createPacer(
     let admitted = false;
     while (!admitted && door() !== 'paused' && clock.monotonic() < before) {
       const ahead = turns.waiting + work.open;
-      const most = ((turns.rate ?? supply.pace()) * leadMs) / 1000;
+      const most = ((turns.rate() ?? supply.pace()) * leadMs) / 1000;
       admitted = door() === 'open' && (ahead === 0 || ahead < most);
       if (!admitted) await clock.sleep(lookEveryMs);
     }
@@ -182,8 +182,8 @@ function createSupply(
   return {
     /** Reserves slots if those at hand do not last. */
     reserveMore(): void {
-      const { lastSlot = Number.NEGATIVE_INFINITY } = turns;
-      if (wanted() <= 0 || lastSlot >= shared.now() + aheadMs + 2 * storeMs) return;
+      const reservedUntil = turns.slots.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
+      if (wanted() <= 0 || reservedUntil >= shared.now() + aheadMs + 2 * storeMs) return;
       const sinceMs = clock.monotonic() - reservedAt;
       if (reserving) {
         if (sinceMs >= Math.max(silentMs, 3 * storeMs)) goOnAlone(`no answer within ${silentMs} ms`);
@@ -208,7 +208,7 @@ function createSupply(
 
   /** Calls that wait or will soon, and have no slot. */
   function wanted(): number {
-    return turns.waiting + work.open - turns.slots;
+    return turns.waiting + work.open - turns.slots.length;
   }
 
   async function reserveOnce(): Promise<void> {
@@ -230,7 +230,7 @@ function createSupply(
       );
       storeMs = mix(storeMs, Math.min(clock.monotonic() - reservedAt, silentMs), newestWeight);
       silent = false;
-      lastShare = turns.rate ?? lastShare;
+      lastShare = turns.rate() ?? lastShare;
       schedule = reserved.schedule;
       turns.dropBefore(schedule.holdUntil);
       turns.add(reserved.slots);
@@ -264,7 +264,7 @@ function createSupply(
     silent = true;
     telemetry.count(partMetric.paceAlone, { limit });
     const own = Math.max(pace() * slowestShare, lastShare * shareWhenSilent);
-    const from = Math.max(shared.now(), (turns.lastSlot ?? 0) + 1000 / own);
+    const from = Math.max(shared.now(), (turns.slots.at(-1)?.at ?? 0) + 1000 / own);
     const count = Math.max(0, Math.min(wanted(), Math.ceil((own * aheadMs) / 1000)));
     turns.add(slotsOf({ pace: own, epoch: schedule?.epoch ?? 0 }, from, count));
   }

@@ -44,15 +44,13 @@ export function watchPause(store: Pick<PauseStore, 'read'>, clock: Clock): Pause
 
   return {
     gate() {
-      if (ageMs() >= lookEveryMs) void lookAgain();
+      void look();
       if (ageMs() >= countsMs) return 'unknown';
       if (inForce(seen?.pause, clock.now()) === undefined) return 'open';
       // It may have ended: nothing is refused before that is known.
       return ageMs() < lookEveryMs ? 'paused' : 'unknown';
     },
-    async look() {
-      if (ageMs() >= lookEveryMs) await lookAgain();
-    },
+    look,
   };
 
   /** Counted from the moment the look began: what was read may have changed right after. */
@@ -60,8 +58,8 @@ export function watchPause(store: Pick<PauseStore, 'read'>, clock: Clock): Pause
     return seen === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - seen.at;
   }
 
-  async function lookAgain(): Promise<void> {
-    if (clock.monotonic() - failedAt < againMs) return;
+  async function look(): Promise<void> {
+    if (ageMs() < lookEveryMs || clock.monotonic() - failedAt < againMs) return;
     looking ??= readOnce().finally(() => {
       looking = undefined;
     });

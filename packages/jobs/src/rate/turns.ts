@@ -52,7 +52,7 @@ export function createTurns(
   const flow = createFlow(clock);
   const lines: Record<Place, Waiter[]> = { first: [], inLine: [], last: [] };
   let sinceLast = 0;
-  let slots: Slot[] = [];
+  const slots: Slot[] = [];
   let pace = 1;
   let credit = 1;
   let creditAt = clock.monotonic();
@@ -90,30 +90,16 @@ export function createTurns(
     },
     /** Slots before this time (shared clock) are not to be used. */
     dropBefore(time: number): void {
-      slots = slots.filter(({ at }) => at >= time);
+      slots.splice(0, slots.length, ...slots.filter(({ at }) => at >= time));
     },
     get waiting() {
       return lines.first.length + lines.inLine.length + lines.last.length;
     },
-    get slots() {
-      return slots.length;
-    },
-    /** Time of the last reserved slot, on the shared clock; undefined if there is none. */
-    get lastSlot() {
-      return slots.at(-1)?.at;
-    },
+    /** The reserved slots that are left, in order. */
+    slots: slots as readonly Slot[],
     /** Turns per second of this process lately; undefined if there were none. */
-    get rate() {
-      return flow.rate();
-    },
+    rate: flow.rate,
   };
-
-  function take(): Waiter | undefined {
-    const waited = ++sinceLast >= lastEvery ? lines.last.shift() : undefined;
-    const next = waited ?? lines.first.shift() ?? lines.inLine.shift() ?? lines.last.shift();
-    if (waited !== undefined || lines.last.length === 0) sinceLast = 0;
-    return next;
-  }
 
   function go(): void {
     if (!mayGo()) return;
@@ -127,7 +113,9 @@ export function createTurns(
       if (slot.at > now) break;
       if (slot.at >= now - tooLateMs) {
         if (credit < 1 || !flow.hasRoom(pace)) break;
-        const waiter = take();
+        const waited = ++sinceLast >= lastEvery ? lines.last.shift() : undefined;
+        const waiter = waited ?? lines.first.shift() ?? lines.inLine.shift() ?? lines.last.shift();
+        if (waited !== undefined || lines.last.length === 0) sinceLast = 0;
         if (waiter === undefined) break;
         credit--;
         give(waiter, slot);
@@ -192,7 +180,7 @@ function createFlow(clock: Clock) {
     /** A call begins. The result is called when it ends; `answered` if its time says something about the provider. */
     begin() {
       const began = clock.monotonic();
-      measure(began);
+      measure();
       lastCall = began;
       second.calls++;
       inFlight++;
@@ -202,23 +190,22 @@ function createFlow(clock: Clock) {
         if (answered) usualMs = usualMs === undefined ? ms : mix(usualMs, ms, weights.latency);
       };
     },
-    /** Calls per second lately; undefined if there were none, or none for long enough. */
-    rate(): number | undefined {
-      measure(clock.monotonic());
-      return rate;
-    },
+    rate: measure,
   };
 
-  function measure(now: number): void {
+  /** Calls per second lately; undefined if there were none, or none for long enough. */
+  function measure(): number | undefined {
+    const now = clock.monotonic();
     if (now - lastCall > forgottenMs) {
       rate = undefined;
       second = { from: now, calls: 0 };
     }
     const seconds = (now - second.from) / 1000;
-    if (seconds < 1) return;
+    if (seconds < 1) return rate;
     const newest = second.calls / seconds;
     rate = rate === undefined ? newest : mix(rate, newest, weights.rate);
     second = { from: now, calls: 0 };
+    return rate;
   }
 }
 

@@ -94,23 +94,22 @@ async function runTick(
     const lease = await locks.tryAcquire(jobLockKey(job.name, group), owner);
     if (lease === null) return { status: 'skipped', counts: {}, reason: 'held elsewhere' };
     await using held: Lease = lease;
+    const report = async (record: GroupRecord) => {
+      // A group that found nothing needs no record; one that failed does.
+      const idle = record.status === 'completed' && Object.keys(record.counts).length === 0;
+      if (idle && created === undefined) return true;
+      const at = new Date(clock.now()).toISOString();
+      const run = { id: runId, job: job.name, trigger: 'timer', dryRun: false, groups: {} } as const;
+      created ??= runs.create(newRun(run, at)).catch((error: unknown) => {
+        created = undefined;
+        throw error;
+      });
+      await created;
+      return runs.updateGroup({ job: job.name, runId }, group, record, new Date(clock.now()).toISOString());
+    };
     return await runGroup(
       { job, group, runId, dryRun: false, lease: held, signal: budget.signal },
-      { instance, report: (record) => report(group, record) },
+      { instance, report },
     );
-  }
-
-  async function report(group: string, record: GroupRecord): Promise<boolean> {
-    // A group that found nothing needs no record; one that failed does.
-    const idle = record.status === 'completed' && Object.keys(record.counts).length === 0;
-    if (idle && created === undefined) return true;
-    const at = new Date(clock.now()).toISOString();
-    const run = { id: runId, job: job.name, trigger: 'timer', dryRun: false, groups: {} } as const;
-    created ??= runs.create(newRun(run, at)).catch((error: unknown) => {
-      created = undefined;
-      throw error;
-    });
-    await created;
-    return runs.updateGroup({ job: job.name, runId }, group, record, new Date(clock.now()).toISOString());
   }
 }

@@ -1,5 +1,5 @@
 import type { Container } from '@azure/cosmos';
-import { cosmosStatus, createUnlessThere, fromCosmos } from '../documents/cosmosDocuments.ts';
+import { createUnlessThere, readDocument } from '../documents/cosmosDocuments.ts';
 import { formatVersion } from '../documents/storedDocuments.ts';
 import type { Effects } from './effects.ts';
 import { effectName } from './workItem.ts';
@@ -11,19 +11,19 @@ const effectTtl = 90 * 24 * 3600;
 
 /** Effects in the Cosmos container `workItems`: by resource, or by message for all that came in one. */
 export function cosmosEffects(container: Container): Effects {
-  const isThere = async (id: string, partition: string) => {
-    const { statusCode } = await fromCosmos(() => container.item(id, partition).read());
-    return statusCode !== cosmosStatus.notFound;
-  };
   const recorded = { version: formatVersion, status: 'done', ttl: effectTtl };
   return {
-    has: (item) => isThere(effectName(item), item.resourceId),
+    async has(item) {
+      return (await readDocument(container, item.resourceId, effectName(item))) !== undefined;
+    },
     async record(item, effect) {
       const { resourceId, stage } = item;
       const document = { id: effectName(item), resourceId, stage, ...recorded, effect };
       await createUnlessThere(container, document);
     },
-    hasMessage: (messageId) => isThere(messageId, messageId),
+    async hasMessage(messageId) {
+      return (await readDocument(container, messageId, messageId)) !== undefined;
+    },
     async recordMessage(messageId, done) {
       const effects = done.map(({ item: { resourceId, stage, occasion }, effect }) => ({
         resourceId,

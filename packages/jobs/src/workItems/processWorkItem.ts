@@ -92,8 +92,8 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
     return 'done';
   }
 
-  async function run({ item, stage }: ReadWorkItem, lease: Lease): Promise<RecordedEffect> {
-    const { resourceId, input, occasion, retry } = item;
+  async function run({ item, stage, input }: ReadWorkItem, lease: Lease): Promise<RecordedEffect> {
+    const { resourceId, occasion, retry } = item;
     const effect = await stage.run(input, {
       resourceId,
       tries: retry?.tries ?? 0,

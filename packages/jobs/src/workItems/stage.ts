@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+
 /** Context of a stage's handler. */
 export interface StageContext {
   resourceId: string;
@@ -16,10 +18,10 @@ export interface Stage {
   readonly name: string;
   /** True if it runs under the lease of its work item. */
   readonly lease: boolean;
-  /** Parses the input and runs the handler; the result is the recorded effect. */
+  /** The schema of its input. */
+  readonly input: z.ZodType;
+  /** Runs the handler with an input that has been checked; the result is the recorded effect. */
   run(input: unknown, context: StageContext): Promise<Effect>;
-  /** Checks the input; returns the problems in words, one per field. */
-  check(input: unknown): string[];
 }
 
 /** Effect of a stage as it is recorded: small, and enough to find it again. */

@@ -91,6 +91,8 @@ export class WorkItemRefused extends Error {
 export interface ReadWorkItem {
   item: WorkItem;
   stage: Stage;
+  /** Of the stage, checked. */
+  input: unknown;
 }
 
 /**
@@ -110,9 +112,10 @@ export function readWorkItem(stages: readonly Stage[], message: unknown): ReadWo
     const known = stages.map((candidate) => candidate.name).join(', ');
     throw new WorkItemRefused(`stage: expected one of ${known}, got ${JSON.stringify(name)}`);
   }
-  const problems = stage.check(input);
-  if (problems.length > 0) throw new WorkItemRefused(`stage ${name}: ${problems.join('; ')}`);
-  return { item: parsed.data, stage };
+  const checked = stage.input.safeParse(input);
+  if (checked.success) return { item: parsed.data, stage, input: checked.data };
+  const problems = checked.error.issues.map(({ path, message: why }) => `input.${path.join('.')}: ${why}`);
+  throw new WorkItemRefused(`stage ${name}: ${problems.join('; ')}`);
 }
 
 function describe({ path, message }: { path: PropertyKey[]; message: string }): string {
@@ -123,22 +126,17 @@ function describe({ path, message }: { path: PropertyKey[]; message: string }): 
  * Declares a stage. Its handler must be idempotent outside: a process can die between the effect and its record. `lease:
  * false`: two processes may even run it at the same moment; then the effects of one message are recorded in one document.
  */
-export function defineStage<Input extends z.ZodType>(stage: {
+export function defineStage<Input extends z.ZodType>({
+  lease = true,
+  handle: run,
+  ...stage
+}: {
   name: string;
   lease?: boolean;
   input: Input;
-  handle(input: z.output<Input>, context: StageContext): Promise<Effect>;
+  handle: (input: z.output<Input>, context: StageContext) => Promise<Effect>;
 }): Stage {
-  return {
-    name: stage.name,
-    lease: stage.lease ?? true,
-    run: async (input, context) => stage.handle(stage.input.parse(input), context),
-    check(input) {
-      const parsed = stage.input.safeParse(input);
-      if (parsed.success) return [];
-      return parsed.error.issues.map(({ path, message }) => `input.${path.join('.')}: ${message}`);
-    },
-  };
+  return { ...stage, lease, run };
 }
 
 /** The traceparent in a message, of one work item or of several. Undefined if there is none. */
