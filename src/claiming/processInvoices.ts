@@ -1,7 +1,7 @@
 import { FencedOut } from '@payonce/jobs/claims';
 import type { Instance } from '@payonce/jobs/instance';
 import type { PaceStore, PauseWatch, Schedule } from '@payonce/jobs/rate';
-import { defineJob, type GroupRun, Idle, type Job, type Processed, type RunCounts } from '@payonce/jobs/runs';
+import { defineJob, Idle, type Job, type RunCounts } from '@payonce/jobs/runs';
 import { LeaseLost } from '@payonce/leases';
 import type { Clock } from '@payonce/leases/clock';
 import { errorText } from '@payonce/leases/error-text';
@@ -13,8 +13,6 @@ import { metric } from '../platform/appMetrics.ts';
 import { jobNames, paceLimits } from '../platform/azureNames.ts';
 import { claimBatch } from './claimBatch.ts';
 import { previewClaims, unlimitedRoom } from './dryRun.ts';
-
-type Claim = Extract<ClaimWork, { kind: 'claim' }>;
 
 /** Batches in one page of due invoices: more means fewer queries and slightly older data. */
 const batchesPerPage = 4;
@@ -63,45 +61,41 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
 
     async process(work, run) {
       if (work.kind === 'unreadable') return { counts: {}, failed: work.error };
+      const { shard, invoices: read } = work;
+      const { key, fence } = run.lease;
+      const lease = {
+        key,
+        fence,
+        // Asked before each try: a slow store may have let more time pass since the look than a pause leaves.
+        assertHeld() {
+          run.lease.assertHeld();
+          if (pause.gate() !== 'open')
+            throw new MaybePaused('payments are paused, or it is not known whether they are');
+        },
+      };
       try {
-        return await claimPiece(work, run);
+        await pause.look();
+        const { counts, unsent } = await claimBatch({ ...parts, ...policy }, shard, read, { ...run, lease });
+        countOutcomes({ ...counts });
+        if (counts.parked > 0) telemetry.count(metric.invoiceParked, { unknown: true }, counts.parked);
+        if (unsent === undefined) return { counts: { ...counts } };
+        // Claims made while no message gets through would only go stale: they are better left to the next run.
+        return { counts: { ...counts }, stop: `payment commands cannot be sent: ${unsent}` };
       } catch (error) {
         if (error instanceof LeaseLost) throw error;
         if (error instanceof FencedOut) {
-          const counts = { fencedOut: work.invoices.length };
+          const counts = { fencedOut: read.length };
           countOutcomes(counts);
           return { counts, lost: error.message };
         }
         if (error instanceof MaybePaused) return { counts: {}, held: error.message };
         work.leaveOut();
-        return { counts: {}, failed: `shard ${work.shard}: ${errorText(error)}` };
+        return { counts: {}, failed: `shard ${shard}: ${errorText(error)}` };
       }
     },
 
     preview: (work) => previewClaims(work.kind === 'claim' ? work.invoices : [], clock.now()),
   });
-
-  async function claimPiece({ shard, invoices: read }: Claim, run: GroupRun): Promise<Processed> {
-    await pause.look();
-    const { key, fence } = run.lease;
-    const lease = {
-      key,
-      fence,
-      // Asked before each try: a slow store may have let more time pass since the look than a pause leaves.
-      assertHeld() {
-        run.lease.assertHeld();
-        if (pause.gate() !== 'open')
-          throw new MaybePaused('payments are paused, or it is not known whether they are');
-      },
-    };
-    const claimed = await claimBatch({ ...parts, ...policy }, shard, read, { ...run, lease });
-    const { counts, unsent } = claimed;
-    countOutcomes({ ...counts });
-    if (counts.parked > 0) telemetry.count(metric.invoiceParked, { unknown: true }, counts.parked);
-    if (unsent === undefined) return { counts: { ...counts } };
-    // Claims made while no message gets through would only go stale: they are better left to the next run.
-    return { counts: { ...counts }, stop: `payment commands cannot be sent: ${unsent}` };
-  }
 
   function countOutcomes(counts: RunCounts): void {
     for (const [outcome, count] of Object.entries(counts)) {
@@ -144,8 +138,10 @@ const leftOutMs = 30_000;
  * A shard that cannot be read or claimed in is left out for a while, and the others go on. A run does not wait for it: the next
  * one has it, too.
  */
-export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerator<ClaimWork | Idle> {
-  const { clock, room } = parts;
+export async function* planDue(
+  { invoices, clock, room }: DueParts,
+  { shards, pageSize }: DuePolicy,
+): AsyncGenerator<ClaimWork | Idle> {
   const readers = new Map<string, Reader>();
   /** Shards that failed, and until when they are left out (monotonic). */
   const failed = new Map<string, number>();
@@ -154,10 +150,15 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
     waited = false;
     readers.clear();
     for (;;) {
-      for (const shard of policy.shards) {
+      for (const shard of shards) {
         if (clock.monotonic() < (failed.get(shard) ?? 0)) continue;
-        const reader = readers.get(shard) ?? { shard, page: [], pages: pagesOf(shard) };
-        readers.set(shard, reader);
+        let reader = readers.get(shard);
+        if (reader === undefined) {
+          const now = new Date(clock.now()).toISOString();
+          const pages = invoices.due({ shard, now, pageSize });
+          reader = { shard, page: [], pages: pages[Symbol.asyncIterator]() };
+          readers.set(shard, reader);
+        }
         if (reader.page.length > 0) continue;
         try {
           const next = await reader.pages.next();
@@ -182,11 +183,6 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
       yield { kind: 'claim', shard, invoices: taken, leaveOut: () => leaveOut(shard) };
     }
   } while (waited);
-
-  function pagesOf(shard: string): Reader['pages'] {
-    const now = new Date(clock.now()).toISOString();
-    return parts.invoices.due({ shard, now, pageSize: policy.pageSize })[Symbol.asyncIterator]();
-  }
 
   function leaveOut(shard: string): void {
     failed.set(shard, clock.monotonic() + leftOutMs);

@@ -54,7 +54,7 @@ export function createExecutePayments(
   policy: PayingPolicy,
 ): (delivery: Delivery) => Promise<Consumed> {
   const { messages, instance } = parts;
-  const { telemetry } = instance;
+  const { clock, telemetry } = instance;
   const payBatch = createPayBatch(parts, policy);
 
   return async ({ message, delivery = {}, signal }) => {
@@ -64,7 +64,7 @@ export function createExecutePayments(
     using lock =
       lockToken === undefined ? undefined : keepMessageLock(() => messages.renew(lockToken), instance);
     const mayCall = () => signal?.aborted !== true && lock?.held() !== false;
-    const serviceTime = () => Math.max(sentAt ?? 0, lock?.serviceTime() ?? 0);
+    const now = () => Math.max(clock.now(), sentAt ?? 0, lock?.serviceTime() ?? 0);
     try {
       const batch = datedByMessage(parseBatch(message), sentAt);
       const { batchId, runId, shard, commands } = batch;
@@ -74,7 +74,7 @@ export function createExecutePayments(
         { attributes: { ...ofBatch, deliveryCount }, parent: traceparent },
         async () => {
           await lock?.asked();
-          return payBatch(batch, mayCall, serviceTime);
+          return payBatch(batch, mayCall, now);
         },
         ({ settled }) => ({ attributes: { 'batch.paid': settled.paid } }),
       );

@@ -50,13 +50,12 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
   const { clock, telemetry, name: by } = instance;
   const { claimStaleMs, lingerMs } = policy;
 
-  return async (batch, mayCall = () => true, serviceTime = () => 0) => {
+  return async (batch, mayCall = () => true, now = () => clock.now()) => {
     if (!mayCall()) throw new BatchUnfinished(`batch ${batch.batchId} was not started`);
     using _busy = sender.busy();
     const { batchId, shard } = batch;
     const before = clock.monotonic() + policy.callWindowMs;
     const startedAt = clock.now();
-    const now = () => Math.max(clock.now(), serviceTime());
     // By the wall clock too: on a machine that was frozen, the monotonic clock may have stood still (payingPolicy.ts).
     const isInTime = () => mayCall() && clock.now() - startedAt < policy.callWindowMs;
     const calls = provider.within({ before, mayCall: isInTime });
@@ -215,14 +214,10 @@ export class BatchUnfinished extends Error {
 }
 
 /**
- * Pays one batch. Once `mayCall` says no, no further call begins; calls in flight are settled. `serviceTime`: what the clock
- * of Service Bus has shown at least, in milliseconds since the epoch, for a process whose own is behind.
+ * Pays one batch. Once `mayCall` says no, no further call begins; calls in flight are settled. `now`: the time in milliseconds since
+ * the epoch, where the clock of Service Bus is known to be ahead of the process's own.
  */
-type PayBatch = (
-  batch: PaymentBatch,
-  mayCall?: () => boolean,
-  serviceTime?: () => number,
-) => Promise<BatchResult>;
+type PayBatch = (batch: PaymentBatch, mayCall?: () => boolean, now?: () => number) => Promise<BatchResult>;
 
 /** Commands of a batch that are called together. */
 export interface Part {

@@ -40,7 +40,7 @@ export async function withTimeOut<T>(
 }
 
 /** Stripe's own client, set up to make each request once. A request outside `withTimeOut` has a time-out of its own. */
-export function stripeClient({ secretKey, apiBase, timeoutMs: timeout, lookup }: StripeOptions): Stripe {
+export function stripeClient({ secretKey, apiBase, timeoutMs, lookup }: StripeOptions): Stripe {
   const { hostname: host, port, protocol } = new URL(apiBase);
   const secure = protocol === 'https:';
   return new Stripe(secretKey, {
@@ -49,35 +49,43 @@ export function stripeClient({ secretKey, apiBase, timeoutMs: timeout, lookup }:
     protocol: secure ? 'https' : 'http',
     maxNetworkRetries: 0,
     telemetry: false,
-    timeout,
-    httpClient: Stripe.createFetchHttpClient(fetchInTime(secure, lookup === undefined ? {} : { lookup })),
+    httpClient: httpClient(secure, timeoutMs, lookup === undefined ? {} : { lookup }),
   });
 }
 
 /**
- * A `fetch` that sends a request of Stripe's package under the signal of its call; outside of one, under the package's own. Node's
- * `fetch` has time-outs besides, and the package's clients know none for a call of several requests.
+ * Sends requests of Stripe's package, each under the signal of its call. The package's own clients know only a time-out that
+ * begins late and ends silence only, so that an answer that trickles in would never end.
  */
-function fetchInTime(secure: boolean, resolving: { lookup?: LookupFunction }): typeof fetch {
+function httpClient(secure: boolean, timeoutMs: number, options: { lookup?: LookupFunction }) {
   const { Agent, request } = secure ? https : http;
-  const agent = new Agent({ ...resolving, keepAlive: true });
-  return async (url, { method = 'GET', headers, body, signal: ofRequest } = {}) => {
-    const signal = callSignal.getStore() ?? ofRequest ?? undefined;
-    const options = { method, headers: Object.fromEntries(new Headers(headers)), agent, signal };
-    try {
-      const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
-        request(url instanceof Request ? url.url : url, options, resolve)
-          .on('error', reject)
-          .end(body);
-      });
-      const answered = Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
-        values.map((value): [string, string] => [name, value]),
-      );
-      return new Response(await text(response), { status: response.statusCode ?? 0, headers: answered });
-    } catch (error) {
-      throw isClosed(error) ? new ConnectionClosed(error.message, { cause: error }) : error;
-    }
+  const agent = new Agent({ ...options, keepAlive: true });
+  const client: Stripe.HttpClient = {
+    getClientName: () => 'node',
+    async makeRequest(host, port, path, method, headers, body) {
+      const signal = callSignal.getStore() ?? AbortSignal.timeout(timeoutMs);
+      const sent = request({ host, port, path, method, headers, agent });
+      const abort = () => void sent.destroy(new Error('the request took too long'));
+      if (signal.aborted) abort();
+      signal.addEventListener('abort', abort);
+      sent.on('close', () => signal.removeEventListener('abort', abort));
+      try {
+        const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+          sent.on('response', resolve).on('error', reject).end(body);
+        });
+        const answered = await text(response);
+        const { statusCode = 0, headers: given } = response;
+        return Object.assign(new Stripe.HttpClientResponse(statusCode, given as Record<string, string>), {
+          getRawResponse: () => response,
+          toStream: () => response,
+          toJSON: async () => JSON.parse(answered) as unknown,
+        });
+      } catch (error) {
+        throw isClosed(error) ? new ConnectionClosed(error.message, { cause: error }) : error;
+      }
+    },
   };
+  return client;
 }
 
 /** The connection ended before the answer arrived: the outcome of the call is unknown. */

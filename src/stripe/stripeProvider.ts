@@ -69,9 +69,8 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
     const progress = progressOf(intent);
     if (outcome.kind === 'declined') return canceledFirst(stripe, intent.id, outcome);
     if (progress.kind === 'alive' && progress.waitsForCustomer) return abandon(stripe, intent.id, outcome);
-    // A key repeats its first answer, which may be out of date: the money may have gone back since. The headers are those of
-    // the client's `fetch`, which are no record, whatever their type says.
-    const replayed = new Headers(intent.lastResponse.headers).get('idempotent-replayed') === 'true';
+    // A key repeats its first answer, which may be out of date: the money may have gone back since.
+    const replayed = intent.lastResponse.headers['idempotent-replayed'] === 'true';
     return replayed && outcome.kind === 'succeeded' ? asItIsNow(stripe, intent.id, request) : outcome;
   }
 }

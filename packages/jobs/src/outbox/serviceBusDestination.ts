@@ -15,14 +15,13 @@ export function serviceBusDestination(
   sender: Pick<ServiceBusSender, 'createMessageBatch' | 'sendMessages'>,
   { timeoutMs = requestTimeoutMs }: { timeoutMs?: number } = {},
 ): SendMessages {
-  const bound = () => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
   return async (messages) => {
     const results = new Map<string, SendResult>();
     let waiting: OutboxMessage[] = [...messages];
     let alone = false;
     while (waiting.length > 0) {
       try {
-        const batch = await sender.createMessageBatch(bound());
+        const batch = await sender.createMessageBatch({ abortSignal: AbortSignal.timeout(timeoutMs) });
         const fits: OutboxMessage[] = [];
         for (const message of alone ? waiting.slice(0, 1) : waiting) {
           if (!batch.tryAddMessage(serviceBusMessage(message))) break;
@@ -38,7 +37,7 @@ export function serviceBusDestination(
           continue;
         }
         const outcome = await sender
-          .sendMessages(batch, bound())
+          .sendMessages(batch, { abortSignal: AbortSignal.timeout(timeoutMs) })
           .then((): SendResult => ({ kind: 'sent' }), resultOf);
         if (outcome.kind === 'refused' && fits.length > 1) {
           // Which of them it is that the broker rejects shows only if each goes alone.
