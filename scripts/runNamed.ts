@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 
 /** Loads a program, or gives arguments for Vitest. */
 export type Named = (() => Promise<unknown>) | readonly string[];
@@ -25,7 +26,7 @@ export async function runNamed(
   } else if (typeof program === 'function') {
     await program();
   } else {
-    const vitest = createRequire(import.meta.url).resolve('vitest/vitest.mjs');
+    const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
     const args = [vitest, 'run', ...program, ...process.argv.slice(2)];
     process.exitCode = spawnSync(process.execPath, args, { stdio: 'inherit' }).status ?? 1;
   }

@@ -22,3 +22,10 @@ test('a program gets the options after its name', async () => {
     output: expect.stringContaining("Unknown option '--colour'"),
   });
 });
+
+test('a campaign of tests is run by Vitest', async () => {
+  expect(await runProgram(program('scripts/checks.ts'), ['long', '--help'])).toEqual({
+    code: 0,
+    output: expect.stringContaining('vitest run'),
+  });
+});
