@@ -150,7 +150,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'age of a key where the clock of who calls is behind: the time of the message',
     of: 'createExecutePayments.now',
-    body: 'return Math.max(clock.now(), lock?.serviceTime() ?? 0);',
+    body: 'return clock.now();',
     tests: 'test/paying/executePayments.test.ts',
     caughtBy: 'Service Bus says how old a key is at least, whatever the clocks of those who claim and pay',
   },

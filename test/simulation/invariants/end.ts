@@ -80,11 +80,15 @@ export function checkAlerts({ world, invoices, messages }: Omit<EndState, 'summa
 
 /** The ledger and the invoice agree, and what is open waits for a time or a person. */
 function checkOutcome(invoice: InvoiceDocument, { world, told }: EndState, report: Report): void {
-  const { id, status, reason } = invoice;
+  const { id, status, reason, payment, timeline } = invoice;
   const all = world.provider.paymentsOf(id);
   const moneyed = all.filter((one) => one.by === 'app' && holdsMoney(one));
-  if (moneyed.length > 1)
-    report('charged once', `${moneyed.map((one) => one.id).join(' and ')} both hold money`, id);
+  for (const other of moneyed.length > 1 ? moneyed.filter((one) => one.id !== payment.id) : []) {
+    if (!hasComeBack(other))
+      report('charged once', `${moneyed.map((one) => one.id).join(' and ')} both hold money`, id);
+    else if (told && timeline.length < maybeCut && timeline.every((entry) => entry.paymentId !== other.id))
+      report('second payments are seen', `the money of ${other.id} has come back, and it is ${status}`, id);
+  }
   const [paid] = moneyed;
   // A person was asked when money had gone back, and it may have come back since: a dispute can be won.
   const wasTouched = paid !== undefined && paid.refunds.length + paid.disputes.length > 0;
@@ -98,6 +102,15 @@ function checkOutcome(invoice: InvoiceDocument, { world, told }: EndState, repor
     report('paid means paid', `${paid.id} has succeeded, and it is ${status} (${reason})`, id);
   if (status === 'claimed' || status === 'processing') report('ends', `it is still ${status}`, id);
   if (status === 'pending') report('ends', `it is still pending, actionable at ${invoice.actionableAt}`, id);
+}
+
+/**
+ * True if all of its money had gone back, and some of that has failed since. A person may have had the invoice charged again
+ * meanwhile: then it is a second payment.
+ */
+function hasComeBack({ amountMinor, refunds }: LedgerPayment): boolean {
+  const gone = refunds.filter(({ status }) => status === 'succeeded' || status === 'failed');
+  return gone.reduce((sum, one) => sum + one.amountMinor, 0) >= amountMinor;
 }
 
 /**
