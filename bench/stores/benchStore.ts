@@ -27,6 +27,6 @@ export interface BenchStoreKind {
   programs: Readonly<Record<string, string | undefined>>;
   /** Length of a lease in the benchmark, in milliseconds. */
   leaseMs: number;
-  /** `durable`: what it answers survives the end of its servers. Those that are faster without do without by default. */
+  /** `durable`: what it answers survives the end of its servers. Unless told, each does as its users would have it. */
   start: (options?: { durable: boolean }) => Promise<BenchStore>;
 }

@@ -11,8 +11,8 @@ export const postgres: BenchStoreKind = {
   name: 'postgres',
   programs: postgresPrograms,
   leaseMs: 4_000,
-  async start() {
-    const server = await startPostgres({ max_connections: '300', fsync: 'on' });
+  async start({ durable } = { durable: true }) {
+    const server = await startPostgres({ max_connections: '300', fsync: durable ? 'on' : 'off' });
     const client = new Client(server.url).on('error', () => {});
     await client.connect();
     await client.query(`create table raw (

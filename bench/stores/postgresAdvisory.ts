@@ -16,8 +16,8 @@ export const postgresAdvisory: BenchStoreKind = {
   name: 'postgres advisory',
   programs: postgresPrograms,
   leaseMs,
-  async start() {
-    const server = await startPostgres({ max_connections: '300', fsync: 'on' });
+  async start({ durable } = { durable: true }) {
+    const server = await startPostgres({ max_connections: '300', fsync: durable ? 'on' : 'off' });
     const client = new Client(server.url).on('error', () => {});
     await client.connect();
     const sql = advisoryStatements('raw');

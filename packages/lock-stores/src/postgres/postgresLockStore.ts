@@ -6,6 +6,7 @@ import { recordTail } from '../recordText.ts';
 import { asciiJson, keyHash, tableName, toAscii } from '../sql/lockNames.ts';
 import { rowLockStore } from '../sql/rowLockStore.ts';
 import type { SqlValue } from '../sql/sqlConnection.ts';
+import { untilAborted } from '../untilAborted.ts';
 import { waiters } from '../waiters.ts';
 import { postgresNowMs } from './advisoryStatements.ts';
 import { lineStatements } from './lineStatements.ts';
@@ -78,11 +79,20 @@ export function postgresLockStore(
     if (!canKeep) throw new Error('a pool of one connection has none to listen on');
     const before = await listener?.catch(() => undefined);
     if (before !== undefined && !before.ended.aborted) return;
-    listener = connect(signal).then(async (session) => {
-      await session.listen(channel, waiting.call);
-      return session;
-    });
+    listener = startListening(signal);
     await listener;
+  }
+
+  async function startListening(signal: AbortSignal): Promise<PostgresSession> {
+    const session = await connect(signal);
+    try {
+      await untilAborted(signal, () => session.listen(channel, waiting.call));
+      return session;
+    } catch (error) {
+      // Unanswered, it would make every later waiter wait for it.
+      session.destroy();
+      throw error;
+    }
   }
 
   return {

@@ -101,7 +101,7 @@ export async function runRealSchedule({ server, leaseMs, chaosMs, random }: Real
       } catch (error) {
         if (error instanceof LeaseLost) coverage.losses++;
         else if (!(error instanceof LockTimeout)) violated(`${machine.name} failed: ${String(error)}`);
-        note(`${machine.name}: ${String(error)}`);
+        note(`${machine.name}: ${textOf(error)}`);
       }
     }
   }
@@ -172,6 +172,14 @@ export async function runRealSchedule({ server, leaseMs, chaosMs, random }: Real
   await working;
   if (violation !== undefined) throw new Error(violation);
   return coverage;
+}
+
+/** An error with all that caused it. */
+function textOf(error: unknown): string {
+  const text = String(error);
+  return error instanceof Error && error.cause !== undefined
+    ? `${text}, caused by ${textOf(error.cause)}`
+    : text;
 }
 
 /** True if a holder would still pass `assertHeld`. */
