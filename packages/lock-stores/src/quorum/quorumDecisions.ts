@@ -52,8 +52,9 @@ export const decideBreak: Decision<Broken, Broken> = (ballot, { majority, blocki
   return count(ballot, is('broken')) > 0 ? 'broken' : 'notHeld';
 };
 
+/** Where two are as common, `taken`: the other members have not heard of the next holder yet. */
 function mostCommon(refusals: readonly Refusal[]): Refusal {
-  const [first] = refusals.toSorted((a, b) => times(b) - times(a));
+  const [first] = refusals.toSorted((a, b) => times(b) - times(a) || isTaken(b) - isTaken(a));
   if (first === undefined) throw new RangeError('no refusal');
   return first;
 
@@ -61,3 +62,5 @@ function mostCommon(refusals: readonly Refusal[]): Refusal {
     return refusals.filter((refusal) => refusal.reason === reason).length;
   }
 }
+
+const isTaken = ({ reason }: Refusal) => Number(reason === 'taken');

@@ -64,6 +64,7 @@ describe('a quorum of three', () => {
     [['renewed', taken, 'pending'], undefined],
     [['renewed', taken, 'failed'], undefined],
     [[taken, deleted, 'pending'], taken],
+    [[deleted, taken, 'pending'], taken],
     [[taken, deleted, deleted], deleted],
   ] as const)('renew %j: %j', (said, outcome) => {
     expect(decideRenew(ballotOf<'renewed' | typeof taken | typeof deleted>(said), three)).toEqual(outcome);
