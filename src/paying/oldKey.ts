@@ -10,8 +10,8 @@ import type { CommandOutcome } from './settlement.ts';
 export function outcomeOfOldKey(command: PaymentCommand, found: FoundPayment | NotCalled): CommandOutcome {
   switch (found.kind) {
     case 'notFound':
-      if (found.unlisted !== undefined) return withoutList(command, found.unlisted);
-      return command.payment.unknownSince === undefined ? { kind: 'unused' } : { kind: 'noneFound' };
+      if (command.payment.unknownSince === undefined) return { kind: 'unused' };
+      return found.unlisted === undefined ? { kind: 'noneFound' } : withoutList(command, found.unlisted);
     case 'notCalled':
     case 'blocked':
       return found;

@@ -164,6 +164,14 @@ describe('a refund that somebody has made by hand, since its order was lost', ()
     expect(await overdue()).toBe(0);
   });
 
+  test('"order it as well" takes all that is left', async () => {
+    await one.byHand(one.amountMinor - 600);
+    await app.pass(day);
+    expect(await one.settle(refundId, providerId, false)).toMatchObject({ kind: 'settled' });
+    expect(await one.carryOut()).toMatchObject({ result: 'succeeded' });
+    expect((await one.reversals())?.refundedMinor).toBe(one.amountMinor);
+  });
+
   test('"order it as well" is refused if that much is no longer left', async () => {
     await one.byHand(one.amountMinor - 300);
     await app.pass(day);
@@ -172,6 +180,18 @@ describe('a refund that somebody has made by hand, since its order was lost', ()
     expect(await one.settle(refundId, providerId, true)).toMatchObject({ kind: 'settled' });
     expect(await overdue()).toBe(0);
   });
+});
+
+test('one refund by hand is taken for one of two lost orders of its amount', async () => {
+  const one = await aPaid();
+  await one.request('first', 300);
+  await one.request('second', 300);
+  await app.clock.advance(2 * minute);
+  const { id } = await one.byHand(300);
+  await app.pass(3 * minute);
+  const refunds = (await one.reversals())?.refunds ?? [];
+  expect(refunds).toHaveLength(3);
+  expect(refunds.flatMap(({ mayBe = [] }) => mayBe)).toEqual([id]);
 });
 
 test('a refund by hand before the request, or of another amount, is not taken for it', async () => {

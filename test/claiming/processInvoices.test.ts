@@ -3,6 +3,7 @@ import { newFence } from '../../packages/jobs/src/claims/fence.ts';
 import { cosmosDocuments } from '../../packages/jobs/src/documents/cosmosDocuments.ts';
 import { createSender, type Dispatcher } from '../../packages/jobs/src/outbox/dispatcher.ts';
 import { type GroupRun, Idle, type Processed, type RunCounts } from '../../packages/jobs/src/runs/job.ts';
+import { LeaseLost } from '../../packages/leases/src/index.ts';
 import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
 import { sendingStore } from '../../src/invoice/store/invoiceWrites.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
@@ -30,7 +31,7 @@ const run: GroupRun = {
 let stored: string[] = [];
 
 /** Works through the job's only shard piece by piece, until a piece stops it. */
-async function work(dispatcher: Dispatcher = sends, pause = plentyOfRoom.pause) {
+async function work(dispatcher: Dispatcher = sends, pause = plentyOfRoom.pause, lease = run.lease) {
   const telemetry = recordedTelemetry();
   const instance = anInstance({ clock: hastyClock, telemetry });
   const job = processInvoicesJob(
@@ -56,7 +57,7 @@ async function work(dispatcher: Dispatcher = sends, pause = plentyOfRoom.pause) 
   for await (const piece of job.plan('0', { dryRun: false })) {
     if (piece instanceof Idle) throw new Error('there is room, and no pause');
     previews.push(job.preview?.(piece) ?? {});
-    const one = await job.process(piece, run);
+    const one = await job.process(piece, { ...run, lease });
     done.push(one);
     if (one.stop !== undefined || one.held !== undefined || one.lost !== undefined) break;
   }
@@ -127,6 +128,20 @@ describe('process-invoices', () => {
       expect((await work()).done.map(({ counts }) => counts.claimed)).toEqual([1]);
     },
   );
+
+  test('a run that has lost its lease claims nothing', async () => {
+    const { ids } = await world.dueInvoices(1, { shard: '00' });
+    const lost = {
+      ...run.lease,
+      assertHeld() {
+        throw new LeaseLost(key, { reason: 'taken', detail: 'another host has it' });
+      },
+    };
+    await expect(work(sends, plentyOfRoom.pause, lost)).rejects.toThrow(LeaseLost);
+    const [left] = await world.stored('00', ids);
+    expect(left?.status).toBe('pending');
+    expect((await work()).done.map(({ counts }) => counts.claimed)).toEqual([1]);
+  });
 
   test('a process that has not looked at the pause yet looks before it claims', async () => {
     const [like] = await world.stored('00', stored.slice(0, 1));

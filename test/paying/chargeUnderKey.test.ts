@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { unknownSince } from '../../src/invoice/paymentState.ts';
 import { chargeUnderKey } from '../../src/paying/chargeUnderKey.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome, FoundPayment, PaymentCalls } from '../../src/paying/paymentProvider.ts';
@@ -41,18 +42,28 @@ test('a new unknown outcome is retried, not looked up', async () => {
   expect(await chargeUnderKey(paid, command, now)).toEqual(unknown);
 });
 
-test.each([
+const aDayOld = commandFor(anInvoice(), {
+  attempt: 2,
+  at: new Date(now - 24 * 3_600_000).toISOString(),
+});
+
+describe.each([
   ['deleted', 'was deleted at the provider'],
   ['unknown', 'does not know customer'],
   ['tooMany', 'too many payments'],
-] as const)(
-  'a list that cannot decide (%s) leaves it to a person, and the reason names what ends it',
-  async (unlisted, why) => {
-    const old = commandFor(anInvoice(), { attempt: 2, at: new Date(now - 24 * 3_600_000).toISOString() });
-    const outcome = await chargeUnderKey(provider(remembered, { kind: 'notFound', unlisted }), old, now);
+] as const)('an old key, and a list that cannot decide (%s)', (unlisted, why) => {
+  const listless = provider(remembered, { kind: 'notFound', unlisted });
+
+  test('a call may have charged: it is left to a person, and the reason names what ends it', async () => {
+    const payment = unknownSince(aDayOld.payment, at);
+    const outcome = await chargeUnderKey(listless, { ...aDayOld, payment }, now);
     expect(outcome).toMatchObject({ kind: 'unclear', message: expect.stringContaining(why) });
     expect(outcome).toMatchObject({
       message: expect.stringMatching(/void the invoice, or retry it with notCharged/),
     });
-  },
-);
+  });
+
+  test('no call can have charged: the key starts over, and nobody is asked', async () => {
+    expect(await chargeUnderKey(listless, aDayOld, now)).toEqual({ kind: 'unused' });
+  });
+});

@@ -80,15 +80,10 @@ export function checkAlerts({ world, invoices, messages }: Omit<EndState, 'summa
 
 /** The ledger and the invoice agree, and what is open waits for a time or a person. */
 function checkOutcome(invoice: InvoiceDocument, { world, told }: EndState, report: Report): void {
-  const { id, status, reason, payment, timeline } = invoice;
+  const { id, status, reason } = invoice;
   const all = world.provider.paymentsOf(id);
   const moneyed = all.filter((one) => one.by === 'app' && holdsMoney(one));
-  for (const other of moneyed.length > 1 ? moneyed.filter((one) => one.id !== payment.id) : []) {
-    if (!hasComeBack(other))
-      report('charged once', `${moneyed.map((one) => one.id).join(' and ')} both hold money`, id);
-    else if (told && timeline.length < maybeCut && timeline.every((entry) => entry.paymentId !== other.id))
-      report('second payments are seen', `the money of ${other.id} has come back, and it is ${status}`, id);
-  }
+  checkSecondPayments(moneyed, { ...invoice, told }, report);
   const [paid] = moneyed;
   // A person was asked when money had gone back, and it may have come back since: a dispute can be won.
   const wasTouched = paid !== undefined && paid.refunds.length + paid.disputes.length > 0;
@@ -102,6 +97,27 @@ function checkOutcome(invoice: InvoiceDocument, { world, told }: EndState, repor
     report('paid means paid', `${paid.id} has succeeded, and it is ${status} (${reason})`, id);
   if (status === 'claimed' || status === 'processing') report('ends', `it is still ${status}`, id);
   if (status === 'pending') report('ends', `it is still pending, actionable at ${invoice.actionableAt}`, id);
+}
+
+/** Of those that hold money, all but one did so again after a person had had the invoice charged again; and it tells of them. */
+export function checkSecondPayments(
+  moneyed: readonly LedgerPayment[],
+  {
+    id,
+    status,
+    payment,
+    timeline,
+    told,
+  }: Pick<InvoiceDocument, 'id' | 'status' | 'payment' | 'timeline'> & { told: boolean },
+  report: Report,
+): void {
+  if (moneyed.length < 2) return;
+  for (const other of moneyed.filter((one) => one.id !== payment.id)) {
+    if (!hasComeBack(other))
+      report('charged once', `${moneyed.map((one) => one.id).join(' and ')} both hold money`, id);
+    else if (told && timeline.length < maybeCut && timeline.every((entry) => entry.paymentId !== other.id))
+      report('second payments are seen', `the money of ${other.id} has come back, and it is ${status}`, id);
+  }
 }
 
 /**

@@ -267,7 +267,7 @@ export function createStepChecks(parts: {
   function written(
     before: InvoiceDocument,
     after: InvoiceDocument,
-    { what, batchId, at, reason = '' }: InvoiceDocument['timeline'][number],
+    { what, batchId, at, nextAt }: InvoiceDocument['timeline'][number],
   ): void {
     const { id } = after;
     if (what === 'claimed' && before.status !== 'pending')
@@ -277,8 +277,9 @@ export function createStepChecks(parts: {
         report('stale write', `it is reclaimed, and its claim was not stale`, id);
       if (parts.calm) report('claimed once', `its claim went stale`, id);
     }
-    const isNewKey = String(reason).startsWith('the key grew too old');
-    if (what === 'retry: transient' && !isNewKey && !parts.mayHoldBack())
+    // A key that starts over is due at once.
+    const waits = String(nextAt) > at;
+    if (what === 'retry: transient' && waits && !parts.mayHoldBack())
       report('no failure, no delay', 'it waits after a failure, and no call has failed', id);
     const settles = batchId !== undefined && what !== 'claimed' && what !== 'reclaimed';
     const parks = what === 'parked' && after.status === 'parked' && before.claim?.batchId !== batchId;

@@ -102,6 +102,21 @@ export const regressions: readonly { name: string; found: string }[] = [
     found:
       'a queue loses the only word of a payment by a shop, and people void its invoice without the check that finds it',
   },
+  {
+    name: 'refund-fails-after-another-charge',
+    found:
+      'a refund of all the money fails days after a person has had the invoice charged again: both payments hold money, and the invoice names both',
+  },
+  {
+    name: 'customer-unknown-behind-a-refused-key',
+    found:
+      'the provider refuses our key for a day, and an invoice of a customer that it does not know, for which no call was ever taken, waits for a person to vouch that nothing was charged',
+  },
+  {
+    name: 'old-key-after-a-cut-rate',
+    found:
+      'the provider takes no call for an hour, and a key under which none was taken starts over at once a day later: no delay, as the simulation thought',
+  },
 ];
 
 /** Plans that run for many seconds (`npm run check -- long`). With its guard switched off, each must be noticed again. */
