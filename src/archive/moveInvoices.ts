@@ -110,7 +110,6 @@ async function moveTogether(
   candidates: readonly Candidate[],
   { archivedAt, assertHeld }: { archivedAt: string; assertHeld: () => void },
 ): Promise<number> {
-  assertHeld();
   const counters = await countersOfArchiving(documents, { shard, now: clock.now() });
   const written = await writeUntilClear<Candidate, readonly unknown[]>(
     { documents, clock },

@@ -34,6 +34,7 @@ const areas: readonly { name: string; sources: readonly string[]; tests: readonl
       'test/paying/foundPayment.test.ts',
       'test/paying/mergeReversals.property.test.ts',
       'test/ops/refundsApi.test.ts',
+      'test/ops/correctionsApi.test.ts',
     ],
   },
   {

@@ -124,8 +124,10 @@ export function memoryDocuments(options: MemoryDocumentsOptions = {}): FilledDoc
       refuseRead(partition);
       const time = now();
       const found: StoredDocument[] = [];
-      for (const { document, expiresAt } of index.entries(partition, kind))
-        if (expiresAt > time && matches(document)) found.push(handOut(document));
+      for (const { document, expiresAt } of index.entries(partition, kind)) {
+        if (expiresAt <= time) index.remove(document.shard, document.id);
+        else if (matches(document)) found.push(handOut(document));
+      }
       return found.sort((one, other) => one._rid - other._rid);
     },
 

@@ -72,8 +72,9 @@ export function memoryOutboxStore(
     },
 
     async count(filter) {
-      return (await documents.query((document) => isAskedFor(document, filter), undefined, ofMessages))
-        .length;
+      const { status } = filter;
+      const kind = { ...ofMessages, ...(status === undefined ? {} : { status }) };
+      return (await documents.query((document) => isAskedFor(document, filter), undefined, kind)).length;
     },
 
     async redrive(id, at, runId) {
