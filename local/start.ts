@@ -25,7 +25,7 @@ const usage = `npm start -- [options]
   --reset               delete the data of earlier runs`;
 
 /** Milliseconds after which the first run counts as stuck. */
-const firstRunTimeoutMs = 110_000;
+const firstRunTimeoutMs = 240_000;
 const pollMs = 1_000;
 const graceMs = 35_000;
 

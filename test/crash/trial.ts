@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InvoiceFigure } from '../../local/start/figures.ts';
 import type { InvoiceStatus } from '../../src/invoice/invoiceStatus.ts';
-import { blobContainers } from '../../src/platform/azureNames.ts';
+import { blobContainers, queues as queueNames } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { type Evidence, gatherEvidence, unfinished, violations } from '../support/audit.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
@@ -324,10 +324,12 @@ async function clearFaults({ serviceBusLocal }: LocalCloud): Promise<void> {
 }
 
 /**
- * Every trial begins like a new deployment, without locks, fences, schedules, figures or the deployment document;
+ * Every trial begins like a new deployment, without locks, fences, schedules, figures, work items or the deployment document;
  * otherwise their creation could be cut only once. The trial's own data is untouched.
  */
-async function forgetDeployment({ blobs, cosmosClient }: LocalCloud): Promise<void> {
+async function forgetDeployment({ blobs, queues, cosmosClient }: LocalCloud): Promise<void> {
+  // Hosts of the trial before were killed once all of it was done, and one may just have received the work item of an event.
+  await queues.getQueueClient(queueNames.workItems).clearMessages();
   const locks = blobs.getContainerClient(blobContainers.locks);
   for await (const { name, properties } of locks.listBlobsFlat()) {
     const blob = locks.getBlobClient(name);

@@ -31,5 +31,5 @@ describe('npm start -- --once', () => {
       /^Charges {5}310 in the payment ledger for 310 paid invoices, 0 of them new$/m,
     );
     expect(second.code).toBe(0);
-  }, 280_000);
+  }, 480_000);
 });

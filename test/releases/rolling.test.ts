@@ -1,6 +1,6 @@
 // A rolling deployment between the newest kept release (the sources, while none is kept) and the sources: one is killed while
 // it pays, in both directions, and both run next to each other.
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { HostProcess } from '../support/functionsHostProcess.ts';
 import { until } from '../support/until.ts';
 import { failuresOf, importInvoices, postTo, run } from './hosts.ts';
@@ -8,21 +8,18 @@ import { formatVersionOf } from './releases.ts';
 import { rollingWorld } from './rollingWorld.ts';
 
 const world = rollingWorld();
+// Each wait has a limit of its own, and says what it waited for.
+vi.setConfig({ testTimeout: 180_000 });
 
-test(
-  'upgrade: the sources finish what the older release leaves behind when it is killed',
-  {
-    timeout: 60_000,
-  },
-  () => takeOver(world().releases.older, world().releases.current, 'up'),
-);
+test('upgrade: the sources finish what the older release leaves behind when it is killed', () =>
+  takeOver(world().releases.older, world().releases.current, 'up'));
 
 test('downgrade: the older release finishes what the sources leave behind when they are killed', async (context) => {
   const { releases } = world();
   const raised = formatVersionOf(releases.current) > formatVersionOf(releases.older);
   context.skip(raised, 'the sources raise formatVersion: going back leaves newer messages waiting, as below');
   await takeOver(releases.current, releases.older, 'down');
-}, 60_000);
+});
 
 /** A host of one release is killed in the middle of paying; a host of another one has joined before, and finishes. */
 async function takeOver(leavingApp: string, joiningApp: string, name: string): Promise<void> {
@@ -102,4 +99,4 @@ test('side by side: both releases claim and pay each other’s invoices until th
   );
   await expectAllToAddUp(current);
   expect([...failuresOf(older), ...failuresOf(current)]).toEqual([]);
-}, 180_000);
+});

@@ -93,7 +93,7 @@ test('two hosts share the feed; when one is killed, the other goes on where it w
   // Changes that the first host has seen may come again if it was killed before it could note its place.
   const news = () => seen('SEEN', second).filter((id) => id !== 'during');
   await expect.poll(() => news().sort(), patiently).toEqual(after.toSorted());
-}, 20_000);
+});
 
 test.skipIf(noSignals)('a host that stops leaves its ranges to the next one at once', async () => {
   const { env, put } = await newContainer('stopping');

@@ -40,7 +40,7 @@ beforeAll(async () => {
       },
     }),
   );
-}, 60_000);
+});
 afterAll(() => stack.disposeAsync());
 
 const call = (path: string, body?: object) =>

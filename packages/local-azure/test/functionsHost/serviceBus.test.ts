@@ -169,7 +169,7 @@ test('sessions: each in its order, several side by side, and one that comes agai
   expect(order.lastIndexOf('SEEN in b: 5')).toBeGreaterThan(order.indexOf('SEEN in a: 0'));
   await send('sessions', ...sent('a', 6, 2));
   await expect.poll(() => seenIn('a').slice(6), patiently).toEqual(['6', '7']);
-}, 30_000);
+});
 
 test('a topic: its subscription triggers, and a topic takes what is returned', async () => {
   const messages = [5, 50].map((quantity) => ({

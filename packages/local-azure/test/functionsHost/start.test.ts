@@ -140,4 +140,4 @@ test('--watch: the host starts anew when a file of the app changes, also after o
   await expect.poll(() => host.lines.slice(printed), { timeout: 20_000 }).toContain('ready');
   const address = host.lines.findLast((line) => / on http:/.test(line))?.split(' on ')[1];
   expect(await (await fetch(`${address}/api/hello`)).text()).toBe('from the change');
-}, 40_000);
+});

@@ -118,7 +118,7 @@ test('one of two hosts fires a timer; when it stops, it exits with 0 and the oth
   );
   const lock = locks.getBlobClient(`locks/${hostId}/Host.Functions.everySecond.Listener`);
   expect((await lock.getProperties()).leaseState).toBe('leased');
-}, 40_000);
+});
 
 test('--no-timer-singleton: fires alongside the holder of the lease', async () => {
   await using third = await start('c', ['--no-timer-singleton']);
