@@ -1,9 +1,12 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type DashboardStack, dashboardStack } from './support/dashboardStack.ts';
 import { hasBrowser, openBrowser } from './support/openBrowser.ts';
 import { heldLease, hostile, seed } from './support/seed.ts';
 import { watchedPage } from './support/watchedPage.ts';
+
+// Five pages at once leave little of two processors to the app, and other tests run beside these.
+vi.setConfig({ maxConcurrency: 2 });
 
 /** Every view, with a text that is there once its data is. */
 const views = [
@@ -64,7 +67,9 @@ describe.skipIf(!hasBrowser())('every page of the dashboard', () => {
         expect(await watched.overflow(), path).toBeLessThanOrEqual(0);
         // A 404 that the page asked for is reported by the browser itself.
         const own = watched.complaints.filter((one) => !(path.endsWith('/none') && one.includes('404')));
-        expect(own, path).toEqual([]);
+        // What the host logged tells why it answered with a 500.
+        const errors = dashboard.host.lines.filter((line) => line.includes(' error '));
+        expect(own, [path, ...errors].join('\n')).toEqual([]);
         watched.complaints.length = 0;
       }
     },
