@@ -20,8 +20,8 @@ export interface Measurement {
 
 /** Bars that a cell has to meet. */
 export const bars = {
-  share: 0.97,
-  shareAfterChange: 0.9,
+  share: 0.99,
+  shareAfterChange: 0.97,
   refused: 0.01,
   claimsPerPaid: 1.02,
   /** Share of the charges; a killed host may leave more for later. */

@@ -127,7 +127,7 @@ export const evidenceRows: Readonly<Record<string, EvidenceRow>> = {
   pace: {
     shows:
       'The fleet uses the allowance of the provider, whatever the latency, with hosts that die and join.',
-    without: 'allowances above 400 a second',
+    without: 'allowances above 400 a second, and the list of events, which an app without a webhook reads',
     commands: ['npm run bench -- pace'],
     minutes: 75,
     files: [...app, ...localCloud, 'bench/pace/*.ts'],

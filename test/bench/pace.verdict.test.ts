@@ -3,7 +3,7 @@ import { type DueAtOnce, missesOfDueAtOnce } from '../../bench/pace/dueAtOnceVer
 import { type Measurement, missesOf } from '../../bench/pace/verdict.ts';
 
 const good: Measurement = {
-  share: 0.97,
+  share: 0.99,
   refused: 0.01,
   claimsPerPaid: 1.02,
   cosmosPerInvoice: 0.2,
@@ -16,12 +16,12 @@ const good: Measurement = {
 describe('a cell', () => {
   test('at the bars meets them', () => {
     expect(missesOf({}, good)).toEqual([]);
-    expect(missesOf({ change: 'add' }, { ...good, shareAfterChange: 0.9 })).toEqual([]);
+    expect(missesOf({ change: 'add' }, { ...good, shareAfterChange: 0.97 })).toEqual([]);
   });
 
   test.each<[string, Partial<Measurement>, string]>([
-    ['a lower share', { share: 0.969 }, 'share below 0.97'],
-    ['a share that is not a number', { share: Number.NaN }, 'share below 0.97'],
+    ['a lower share', { share: 0.989 }, 'share below 0.99'],
+    ['a share that is not a number', { share: Number.NaN }, 'share below 0.99'],
     ['more refusals', { refused: 0.011 }, 'more than 1 % refused'],
     ['more claims', { claimsPerPaid: 1.03 }, 'more than 1.02 claims per paid invoice'],
     ['nothing paid', { claimsPerPaid: Number.NaN }, 'more than 1.02 claims per paid invoice'],
@@ -32,8 +32,8 @@ describe('a cell', () => {
   });
 
   test('with a change also has a bar for the time after it', () => {
-    const low = 'share after the change below 0.9';
-    expect(missesOf({ change: 'kill' }, { ...good, shareAfterChange: 0.89 })).toEqual([low]);
+    const low = 'share after the change below 0.97';
+    expect(missesOf({ change: 'kill' }, { ...good, shareAfterChange: 0.96 })).toEqual([low]);
     expect(missesOf({ change: 'add' }, good)).toEqual([low]);
   });
 
