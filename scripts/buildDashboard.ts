@@ -10,12 +10,13 @@ const builtFolder = join(root, 'dist', 'ui');
 const demoFolder = join(root, '.local', 'demo-page');
 
 /**
- * Builds the dashboard into a folder. What is there already is replaced only once the new one is complete. Returns the files
- * that are in it.
+ * Builds the dashboard into a folder. What is there already is replaced only once the new one is complete, and `replaces` says
+ * that it still is to be. Returns the files that are in it.
  */
 export async function buildDashboard(
   folder: string = builtFolder,
   page: InlineConfig = {},
+  replaces = () => true,
 ): Promise<string[]> {
   mkdirSync(dirname(folder), { recursive: true });
   const beside = mkdtempSync(`${folder}-`);
@@ -27,8 +28,10 @@ export async function buildDashboard(
       build: { outDir: fresh, emptyOutDir: true },
     });
     // Another process may do the same at this moment: whichever comes last, the folder holds a whole dashboard.
-    unless(['ENOENT'], () => renameSync(folder, join(beside, 'old')));
-    unless(['ENOTEMPTY', 'EEXIST', 'EPERM'], () => renameSync(fresh, folder));
+    if (replaces()) {
+      unless(['ENOENT'], () => renameSync(folder, join(beside, 'old')));
+      unless(['ENOTEMPTY', 'EEXIST', 'EPERM'], () => renameSync(fresh, folder));
+    }
     const outputs = 'on' in built ? [] : [built].flat();
     return outputs
       .flatMap(({ output }) => output)
@@ -49,10 +52,15 @@ function unless(codes: readonly string[], act: () => void): void {
 
 /** Builds the dashboard unless the one in dist/ui is newer than everything that it is made of. */
 export async function ensureDashboard(): Promise<void> {
+  // Of several processes the first to finish replaces it: a host may be reading the files when the next one has finished.
+  if (isOutdated()) await buildDashboard(builtFolder, {}, isOutdated);
+}
+
+function isOutdated(): boolean {
   const built = statSync(join(builtFolder, 'index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const sources = globSync(['ui/**/*', 'src/**/*.ts', 'package-lock.json'], { cwd: root });
   const changed = Math.max(...sources.map((file) => statSync(join(root, file)).mtimeMs));
-  if (changed >= built) await buildDashboard();
+  return changed >= built;
 }
 
 /** Builds the page of the demo (local/demo). Returns its folder. */

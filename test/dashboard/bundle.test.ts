@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -28,4 +28,18 @@ test('it is one script and one style, under the names that may be loaded without
 test('the page names no other origin and holds no inline script or style', () => {
   const page = readFileSync(join(built, 'index.html'), 'utf8');
   expect(page).not.toMatch(/https?:|<style|<script(?![^>]*\bsrc="\/api\/ops\/ui\/assets\/)/);
+});
+
+test('of two processes that build at once, the second leaves in place what the first has built', async () => {
+  const root = join(folder, 'page');
+  mkdirSync(root);
+  writeFileSync(join(root, 'index.html'), '<p>a page');
+  const into = join(folder, 'built');
+  let isThere = false;
+  const once = () => buildDashboard(into, { root, publicDir: false }, () => !isThere);
+  await once();
+  isThere = true;
+  writeFileSync(join(into, 'mark'), 'of the first');
+  await once();
+  expect(readdirSync(into)).toContain('mark');
 });
