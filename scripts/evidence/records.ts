@@ -111,6 +111,8 @@ export async function runForEvidence(
   if (exitCode === null) return undefined;
   // npm names the script first.
   const found = lines.filter((line) => result.test(line) && !line.startsWith('> '));
+  const failed = exitCode !== 0 || found.length === 0;
+  const ending = failed ? lines.slice(-lastLines) : [];
   return {
     command: full,
     at,
@@ -120,10 +122,7 @@ export async function runForEvidence(
     memoryGb: Math.round(totalmem() / 2 ** 30),
     node: process.version.slice(1),
     exitCode,
-    result:
-      exitCode === 0 && found.length > 0
-        ? found.slice(-mostLines)
-        : [...found.slice(-mostLines), ...lines.slice(-lastLines)],
+    result: [...found.slice(-mostLines).filter((line) => !ending.includes(line)), ...ending],
     ...(seeds === undefined ? {} : { seeds }),
   };
 }
