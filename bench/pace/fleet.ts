@@ -21,7 +21,7 @@ export async function startFleet(app: LocalApp, rate: number, size: number): Pro
   const env = {
     PAYMENT_RATE: `${rate}`,
     INVOICE_SCHEDULE: everyFiveMinutesFrom(tick),
-    // As in production: without a webhook, reading the list of events takes up to one turn in 25.
+    // Without a webhook, reading the list of events takes up to one turn in 25.
     STRIPE_WEBHOOK_SECRETS: `whsec_${'0'.repeat(32)}`,
   };
   const hosts: Host[] = [];
