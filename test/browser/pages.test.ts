@@ -66,7 +66,9 @@ describe.skipIf(!hasBrowser())('every page of the dashboard', () => {
         expect(await watched.accessibility(), path).toEqual([]);
         expect(await watched.overflow(), path).toBeLessThanOrEqual(0);
         // A 404 that the page asked for is reported by the browser itself.
-        const own = watched.complaints.filter((one) => !(path.endsWith('/none') && one.includes('status of 404')));
+        const own = watched.complaints.filter(
+          (one) => !(path.endsWith('/none') && one.includes('status of 404')),
+        );
         // The errors in the host's log tell why it answered with a 500.
         const errors = dashboard.host.lines.filter((line) => line.includes(' error '));
         expect(own, [path, ...errors].join('\n')).toEqual([]);
