@@ -209,7 +209,7 @@ type CircuitBreaker = <T extends CallAnswer>(call: () => Promise<T>) => Promise<
  */
 export function circuitBreaker({ clock, telemetry, log }: Reporting): CircuitBreaker {
   let state: State = { kind: 'closed' };
-  let recent: { atMs: number; failed: boolean }[] = [];
+  const recent: { atMs: number; failed: boolean }[] = [];
   let last: CallAnswer | undefined;
   let inARow = 0;
   const message = 'calls are blocked, since the provider fails broadly';
@@ -225,8 +225,8 @@ export function circuitBreaker({ clock, telemetry, log }: Reporting): CircuitBre
       const answer = await call();
       failed = isFailure(answer);
       const now = clock.monotonic();
-      const counted = [...recent.filter(({ atMs }) => atMs > now - windowMs), { atMs: now, failed }];
-      recent = counted.slice(-mostCounted);
+      recent.push({ atMs: now, failed });
+      while (recent.length > mostCounted || (recent[0]?.atMs ?? now) <= now - windowMs) recent.shift();
       inARow = failed ? inARow + 1 : 0;
       if (failed) last = answer;
       // If the provider fails at other calls too, the unknown outcome is not the payment's doing.

@@ -21,8 +21,9 @@ interface Entry {
 }
 
 /**
- * A dispatcher that coalesces: while one round of sends is in flight, further messages gather for the next. A process that dies
- * between send and mark leaves the message pending; it is sent again, and the consumer or duplicate detection copes.
+ * A dispatcher that sends at once: messages dispatched in the same tick go together, and none waits for one that was dispatched
+ * before it. A process that dies between send and mark leaves the message pending; it is sent again, and the consumer or
+ * duplicate detection copes.
  */
 export function createDispatcher({
   documents,
@@ -36,7 +37,8 @@ export function createDispatcher({
   /** Default: the system's clock, and no telemetry. */
   instance?: Partial<Pick<Instance, 'clock' | 'telemetry'>>;
 }): Dispatcher {
-  const waiting = new Map<string, Entry[]>();
+  /** Those of this tick, by destination. */
+  const gathered = new Map<string, Entry[]>();
 
   return {
     /** In a span of the trace in which the message was created, however much later and in whatever process. */
@@ -52,11 +54,15 @@ export function createDispatcher({
         { kind: 'producer', attributes, parent },
         () =>
           new Promise<DispatchDecision>((done) => {
-            const queue = waiting.get(destination);
-            if (queue !== undefined) queue.push({ message, done });
+            const together = gathered.get(destination);
+            if (together !== undefined) together.push({ message, done });
             else {
-              waiting.set(destination, [{ message, done }]);
-              void drain(destination);
+              const entries = [{ message, done }];
+              gathered.set(destination, entries);
+              queueMicrotask(() => {
+                gathered.delete(destination);
+                void sendAll(destination, entries);
+              });
             }
           }),
         ({ kind }) => ({
@@ -67,19 +73,7 @@ export function createDispatcher({
     },
   };
 
-  async function drain(destination: string): Promise<void> {
-    for (;;) {
-      // Messages dispatched in this very tick belong in the first round.
-      await Promise.resolve();
-      const entries = waiting.get(destination) ?? [];
-      if (entries.length === 0) break;
-      waiting.set(destination, []);
-      await round(destination, entries);
-    }
-    waiting.delete(destination);
-  }
-
-  async function round(destination: string, entries: Entry[]): Promise<void> {
+  async function sendAll(destination: string, entries: readonly Entry[]): Promise<void> {
     const messages = entries.map(({ message }) => message);
     const send = destinations[destination] ?? unknownDestination;
     const results = await send(messages);

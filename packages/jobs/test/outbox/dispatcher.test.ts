@@ -35,12 +35,12 @@ function dispatcherWith(send: SendMessages) {
 }
 
 describe('the dispatcher', () => {
-  test('messages that arrive during a round go together in the next one', async () => {
-    const rounds: string[][] = [];
-    const firstRound = Promise.withResolvers<void>();
+  test('messages of one tick go together, and do not wait for one that is still being sent', async () => {
+    const sends: string[][] = [];
+    const firstSend = Promise.withResolvers<void>();
     const { dispatcher, batches } = dispatcherWith(async (messages) => {
-      rounds.push(messages.map(({ id }) => id));
-      if (rounds.length === 1) await firstRound.promise;
+      sends.push(messages.map(({ id }) => id));
+      if (sends.length === 1) await firstSend.promise;
       return messages.map(() => ({ kind: 'sent' as const }));
     });
     const first = dispatcher.dispatch(message('a'));
@@ -48,19 +48,19 @@ describe('the dispatcher', () => {
     const others = [message('b', '01'), message('c', '02'), message('d', '01')].map((one) =>
       dispatcher.dispatch(one),
     );
-    firstRound.resolve();
-    expect(await Promise.all([first, ...others])).toEqual(
-      Array.from({ length: 4 }, () => ({ kind: 'dispatched' })),
-    );
-    expect(rounds).toEqual([['a'], ['b', 'c', 'd']]);
+    const dispatched = { kind: 'dispatched' };
+    expect(await Promise.all(others)).toEqual([dispatched, dispatched, dispatched]);
+    firstSend.resolve();
+    expect(await first).toEqual(dispatched);
+    expect(sends).toEqual([['a'], ['b', 'c', 'd']]);
     expect(batches).toEqual([
-      { shard: '00', ids: ['a'] },
       { shard: '01', ids: ['b', 'd'] },
       { shard: '02', ids: ['c'] },
+      { shard: '00', ids: ['a'] },
     ]);
   });
 
-  test('a failed message waits for the sweeper; the rest of its round does not', async () => {
+  test('a failed message waits for the sweeper; those sent with it do not', async () => {
     const { dispatcher } = dispatcherWith(async (messages) =>
       messages.map(({ id }) =>
         id === 'a' ? { kind: 'failed' as const, error: 'down' } : { kind: 'sent' as const },
