@@ -41,10 +41,11 @@ export function flag(form: Form, name: string): boolean {
 
 /** The fields `parent[key]`, by key. */
 export function children(form: Form, parent: string): Record<string, string> {
+  const start = `${parent}[`;
   const found: [string, string][] = [];
   for (const [name, value] of form) {
-    if (name.startsWith(`${parent}[`) && name.endsWith(']')) {
-      found.push([name.slice(parent.length + 1, -1), value]);
+    if (name.startsWith(start) && name.endsWith(']')) {
+      found.push([name.slice(start.length, -1), value]);
     }
   }
   return Object.fromEntries(found);

@@ -15,9 +15,10 @@ export function openIntents(db: DatabaseSync) {
   `);
   const remember = db.prepare(`
     INSERT INTO formerIntents SELECT number, invoiceId, changedAt, ?, json FROM intents WHERE id = ?`);
-  const put = db.prepare(`
-    INSERT INTO intents (id, invoiceId, changedAt, json) VALUES (?, ?, ?, ?)
-    ON CONFLICT (id) DO UPDATE SET changedAt = excluded.changedAt, json = excluded.json`);
+  const add = db.prepare(
+    'INSERT OR IGNORE INTO intents (id, invoiceId, changedAt, json) VALUES (?, ?, ?, ?)',
+  );
+  const change = db.prepare('UPDATE intents SET changedAt = ?, json = ? WHERE id = ?');
   const byId = db.prepare('SELECT json FROM intents WHERE id = ?');
   const current = 'SELECT number, json FROM intents WHERE changedAt <= :at';
   const former = 'SELECT number, json FROM formerIntents WHERE changedAt <= :at AND untilAt > :at';
@@ -30,8 +31,10 @@ export function openIntents(db: DatabaseSync) {
   return {
     /** Stores a new intent, or a change of one. */
     put(intent: Intent, at: number): void {
+      const json = JSON.stringify(intent);
+      if (add.run(intent.id, intent.metadata.invoiceId ?? null, at, json).changes > 0) return;
       remember.run(at, intent.id);
-      put.run(intent.id, intent.metadata.invoiceId ?? null, at, JSON.stringify(intent));
+      change.run(at, json, intent.id);
     },
     get(id: string): Intent | undefined {
       const row = byId.get(id);

@@ -13,7 +13,12 @@ import { DatabaseSync } from 'node:sqlite';
 export function openStorage(folder: string | undefined): DatabaseSync {
   if (folder !== undefined) mkdirSync(folder, { recursive: true });
   const db = new DatabaseSync(folder === undefined ? ':memory:' : join(folder, 'cosmos.sqlite'));
-  if (folder !== undefined) db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+  // In memory each commit goes through every page (pcache.c of SQLite): larger pages are fewer.
+  db.exec(
+    folder === undefined
+      ? 'PRAGMA page_size = 16384'
+      : 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;',
+  );
   db.exec(`
     PRAGMA temp_store = MEMORY;
     PRAGMA cache_size = -65536;
