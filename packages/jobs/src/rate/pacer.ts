@@ -145,7 +145,7 @@ export type Admission = Disposable;
  * gives no answer the process goes on alone.
  */
 
-/** Time for which slots are reserved ahead, and least time between two reservations (ms). */
+/** Time for which slots are reserved ahead, and least time between two reservations while a slot is left (ms). */
 const aheadMs = 1_000;
 const reserveEveryMs = 100;
 
@@ -189,7 +189,7 @@ function createSupply(
         if (sinceMs >= Math.max(silentMs, 3 * storeMs)) goOnAlone(`no answer within ${silentMs} ms`);
         return;
       }
-      if (sinceMs < reserveEveryMs) return;
+      if (sinceMs < reserveEveryMs && turns.slots.length > 0) return;
       void reserveOnce();
     },
     /** Reports a call that has ended, with the next reservation. */

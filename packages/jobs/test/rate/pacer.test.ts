@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { memoryPaceStore } from '../../../../test/memory/memoryPaceStore.ts';
+import { anInstance } from '../../../../test/support/anInstance.ts';
 import { isFull } from '../../../../test/support/onlyInFull.ts';
+import { virtualClock } from '../../../../test/support/virtualClock.ts';
+import { createPacer } from '../../src/rate/pacer.ts';
 import { type FleetOptions, startFleet } from './fleet.ts';
 
 const base: FleetOptions = { seed: 1, allowance: 25, latencyMs: 300, instances: 3 };
@@ -96,4 +100,24 @@ test('when the provider takes less and then more again, the pace goes down withi
 test('the calls in flight follow the latency', async () => {
   const { fleet } = await after((each) => each.setLatency(1_500), { allowance: 100 });
   expect((await fleet.run(30_000)).paid / 30).toBeGreaterThanOrEqual(97);
+});
+
+test('a call that finds no slot left has one reserved at the next look', async () => {
+  const clock = virtualClock();
+  const store = memoryPaceStore(() => clock.sleep(8));
+  const pacer = createPacer({ store, instance: anInstance({ clock }) }, { limit: 'charges', ceiling: 5_000 });
+  const waits: number[] = [];
+  const call = async () => {
+    const asked = clock.monotonic();
+    const turn = await pacer.turn(asked + 60_000);
+    waits.push(clock.monotonic() - asked);
+    turn?.answered();
+  };
+  void call();
+  await clock.advance(50);
+  void call();
+  await clock.advance(150);
+  expect(waits).toHaveLength(2);
+  // A look every 50 ms, and the store's 8.
+  expect(waits[1]).toBeLessThanOrEqual(60);
 });
