@@ -46,9 +46,8 @@ if (
 
 for (const { name, row, command } of chosen) {
   const files = hashOfFiles(row.files, true);
-  const earlier = readRecord(name);
-  const runs = earlier?.files === files ? earlier.runs : [];
-  const range = row.seeds === undefined ? undefined : { from: nextSeed(runs), count: seeds ?? row.seeds };
+  const from = nextSeed(readRecord(name)?.runs ?? []);
+  const range = row.seeds === undefined ? undefined : { from, count: seeds ?? row.seeds };
   const done = await runForEvidence(command, row.result, range);
   if (done === undefined) process.exit(1);
   if (hashOfFiles(row.files, true) !== files) {
@@ -78,10 +77,10 @@ function readArguments() {
   }
 }
 
-/** The schedule after those of these runs; without any, the second of today's clock, so that nobody has tried it before. */
+/** A schedule that nobody has tried before: after those of the known runs, of older code too, and not before the second of today's clock. */
 function nextSeed(runs: readonly EvidenceRun[]): number {
   const ends = runs.flatMap(({ seeds: tried }) => (tried === undefined ? [] : [tried.from + tried.count]));
-  return ends.length === 0 ? Math.floor(Date.now() / 1000) : Math.max(...ends);
+  return Math.max(Math.floor(Date.now() / 1000), ...ends);
 }
 
 function writePage(): void {

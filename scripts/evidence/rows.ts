@@ -10,7 +10,7 @@ export interface EvidenceRow {
   files: readonly string[];
   /** Lines of the output that are the result. */
   result: RegExp;
-  /** Schedules of one run, of a command that takes `--from` and `--seeds`. Runs of the same code go on where the last one ended. */
+  /** Schedules of one run, of a command that takes `--from` and `--seeds`. No run repeats those of an earlier one. */
   seeds?: number;
 }
 
