@@ -17,7 +17,7 @@ const halfMinutes = (hoursAMonth * 3600) / 30;
 /** Usage of one paid invoice. */
 export const perInvoice = {
   cosmosRequests: {
-    value: 0.095,
+    value: 0.107,
     basis: 'measured',
     how: '`npm run bench`, from claim to paid, in batches of 50',
   },
