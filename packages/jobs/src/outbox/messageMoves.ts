@@ -112,7 +112,7 @@ export async function markDispatched(
   store: { documents: DocumentStore; clock: Clock },
   dispatched: readonly Dispatched[],
 ): Promise<{ unclear: number }> {
-  // A message can be in one round twice, from its writer and from the sweeper, and two marks in one transaction would refuse
+  // A message can be sent twice at once, by its writer and by the sweeper, and two marks in one transaction would refuse
   // each other. If one of the two was sent, that one counts.
   const { sent = [], other = [] } = Object.groupBy(dispatched, ({ decision }) =>
     decision.kind === 'dispatched' ? 'sent' : 'other',

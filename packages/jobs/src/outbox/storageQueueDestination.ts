@@ -9,7 +9,7 @@ const concurrentSends = 16;
  * Sends the elements of a body: each as one Storage Queue message, or as `messagesOf` puts them together with the message's
  * traceparent, for which a queue message has no place of its own. If one send fails, the whole outbox message is sent again: a
  * storage queue has neither batches nor duplicate detection, and recorded effects make that harmless. After the first send
- * without an answer within `timeoutMs` the rest of the round is not tried.
+ * without an answer within `timeoutMs` the others that were to be sent with it are not tried.
  */
 export function storageQueueDestination(
   queue: QueueSender,

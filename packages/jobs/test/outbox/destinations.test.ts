@@ -118,7 +118,7 @@ describe('Service Bus', () => {
     expect(await send([command('a', 1)])).toEqual([{ kind: 'sent' }]);
   });
 
-  test('a connection that swallows everything does not hold a round up', async () => {
+  test('a connection that swallows everything does not hold the messages up', async () => {
     const silent = createServer((socket) => socket.on('error', () => {}).resume());
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { port } = silent.address() as AddressInfo;
@@ -177,7 +177,7 @@ describe('Storage Queue', () => {
     expect(results).toEqual([{ kind: 'failed', error: expect.any(String) }]);
   });
 
-  test('a connection that swallows everything ends the round after one timeout, and the next round goes through', async () => {
+  test('a connection that swallows everything costs one timeout, and the next messages go through', async () => {
     await using proxy = await throughBlackHole(inject('azurite'));
     const behind = QueueServiceClient.fromConnectionString(proxy.connectionString).getQueueClient(queue.name);
     const send = storageQueueDestination(behind, { timeoutMs: 1_000 });
