@@ -9,7 +9,14 @@ import type { Summary } from '../../../src/ops/answers/reportAnswers.ts';
 import { metricPrefix } from '../../../src/platform/appMetrics.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';
-import { holdsMoney, isGoneOrGoing, type LedgerPayment, mayHoldMoney, whoseIs } from '../world/ledger.ts';
+import {
+  hasComeBack,
+  holdsMoney,
+  isGoneOrGoing,
+  type LedgerPayment,
+  mayHoldMoney,
+  whoseIs,
+} from '../world/ledger.ts';
 import type { World } from '../world/world.ts';
 import { type InvoiceDocument, lastDecision } from './steps.ts';
 import type { Report } from './violation.ts';
@@ -118,15 +125,6 @@ export function checkSecondPayments(
     else if (told && timeline.length < maybeCut && timeline.every((entry) => entry.paymentId !== other.id))
       report('second payments are seen', `the money of ${other.id} has come back, and it is ${status}`, id);
   }
-}
-
-/**
- * True if all of its money had gone back, and some of that has failed since. A person may have had the invoice charged again
- * meanwhile: then it is a second payment.
- */
-function hasComeBack({ amountMinor, refunds }: LedgerPayment): boolean {
-  const gone = refunds.filter(({ status }) => status === 'succeeded' || status === 'failed');
-  return gone.reduce((sum, one) => sum + one.amountMinor, 0) >= amountMinor;
 }
 
 /**

@@ -9,7 +9,7 @@ import type { ChargeRequest, RefundRequest } from '../../../src/paying/paymentPr
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { SentTransaction } from '../world/documents.ts';
-import { isTouched, type LedgerPayment, mayHoldMoney, whoseIs } from '../world/ledger.ts';
+import { hasComeBack, isTouched, type LedgerPayment, mayHoldMoney, whoseIs } from '../world/ledger.ts';
 import type { TrustedUntil } from '../world/locks.ts';
 import type { Provider } from '../world/provider.ts';
 import { saysNeverCalled } from './neverCalled.ts';
@@ -110,8 +110,8 @@ export function createStepChecks(parts: {
       const after = asInvoice(document);
       if (after === undefined) return;
       times(after);
-      if (parts.pays()) money(after);
       const before = asInvoice(earlier);
+      if (parts.pays()) money(after, before);
       if (before === undefined) return;
       if (!next[before.status].includes(after.status))
         report('legal change', `${before.status} → ${after.status}`, after.id);
@@ -212,7 +212,7 @@ export function createStepChecks(parts: {
   }
 
   /** Checks the invoice against the provider's payments. */
-  function money(after: InvoiceDocument): void {
+  function money(after: InvoiceDocument, before: InvoiceDocument | undefined): void {
     const { id, status, payment } = after;
     const all = parts.provider().paymentsOf(id);
     // Nobody can know of a payment of others before it is told.
@@ -234,7 +234,8 @@ export function createStepChecks(parts: {
           report('paid means paid', `it is declined, and ${alive.id} is ${alive.progress.kind}`, id);
         return;
       case 'voided':
-        if (alive !== undefined)
+        // What is written next may be about something else.
+        if (alive !== undefined && !(before?.status === 'voided' && hasComeBack(alive)))
           report('paid means paid', `it is voided, and ${alive.id} is ${alive.progress.kind}`, id);
         return;
       case 'processing':

@@ -78,6 +78,15 @@ export function mayHoldMoney(payment: LedgerPayment): boolean {
   return payment.progress.kind === 'alive' || holdsMoney(payment);
 }
 
+/**
+ * True if all of its money had gone back, and some of that has failed since. A person may have had the invoice charged again or
+ * voided it meanwhile, and nobody can know before they are told.
+ */
+export function hasComeBack({ amountMinor, refunds }: LedgerPayment): boolean {
+  const gone = refunds.filter(({ status }) => status === 'succeeded' || status === 'failed');
+  return gone.reduce((sum, one) => sum + one.amountMinor, 0) >= amountMinor;
+}
+
 /** True if some of it has gone back, or may. */
 export function isTouched({ refunds, disputes }: LedgerPayment): boolean {
   return refunds.some(isGoneOrGoing) || disputes.some(({ status }) => status !== 'won');
