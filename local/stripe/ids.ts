@@ -10,7 +10,7 @@ export type IdPrefix = 'acct' | 'ch' | 'cus' | 'du' | 'evt' | 'pi' | 'py' | 'pyr
 const ofProcess = randomUUID().slice(0, 8);
 let made = 0;
 
-/** As at Stripe, ids begin with their time. An index takes such ids in half the time of random ones. */
+/** As at Stripe, ids begin with their time: an index of them grows at its end. */
 export function newId(prefix: IdPrefix): string {
   const number = (made++ % 0x100000).toString(16).padStart(5, '0');
   return `${prefix}_${Date.now().toString(16)}${number}${ofProcess}`;
