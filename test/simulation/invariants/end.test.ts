@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { LedgerPayment, LedgerRefund } from '../world/ledger.ts';
 import { checkSecondPayments } from './end.ts';
+import { paymentOfApp } from './paymentOfApp.ts';
 
 const paidAgain = {
   id: 'inv-1',
@@ -10,35 +10,14 @@ const paidAgain = {
 };
 const entry = { at: '2026-03-02T08:00:00.000Z', by: 'host-0', what: 'second payment' };
 
-function payment(
-  id: string,
-  refunds: readonly Pick<LedgerRefund, 'amountMinor' | 'status'>[],
-): LedgerPayment {
-  return {
-    id,
-    by: 'app',
-    invoiceId: 'inv-1',
-    customerId: 'cus-1',
-    amountMinor: 1_000,
-    currency: 'USD',
-    deployment: undefined,
-    key: id,
-    createdAt: 0,
-    searchableAt: 0,
-    progress: { kind: 'succeeded' },
-    refunds: refunds.map((refund, n) => ({ id: `re-${n}`, refundId: undefined, at: 0, ...refund })),
-    disputes: [],
-  };
-}
-
 /** The invariants that are violated. */
 function violatedBy(
-  refundsOfFirst: Parameters<typeof payment>[1],
+  refundsOfFirst: Parameters<typeof paymentOfApp>[1],
   timeline = [entry],
   told = true,
 ): string[] {
   const violated: string[] = [];
-  const moneyed = [payment('pi-1', refundsOfFirst), payment('pi-2', [])];
+  const moneyed = [paymentOfApp('pi-1', refundsOfFirst), paymentOfApp('pi-2', [])];
   checkSecondPayments(moneyed, { ...paidAgain, timeline, told }, (invariant) => violated.push(invariant));
   return violated;
 }
@@ -60,6 +39,8 @@ test('an invoice that hears of events names the payment whose money has come bac
 
 test('one payment is never a second one', () => {
   const violated: string[] = [];
-  checkSecondPayments([payment('pi-2', [])], { ...paidAgain, timeline: [] }, (one) => violated.push(one));
+  checkSecondPayments([paymentOfApp('pi-2', [])], { ...paidAgain, timeline: [] }, (one) =>
+    violated.push(one),
+  );
   expect(violated).toEqual([]);
 });

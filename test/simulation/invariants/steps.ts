@@ -234,7 +234,7 @@ export function createStepChecks(parts: {
           report('paid means paid', `it is declined, and ${alive.id} is ${alive.progress.kind}`, id);
         return;
       case 'voided':
-        // What is written next may be about something else.
+        // A voided invoice is written again for other reasons, after the refund of its payment has failed.
         if (alive !== undefined && !(before?.status === 'voided' && hasComeBack(alive)))
           report('paid means paid', `it is voided, and ${alive.id} is ${alive.progress.kind}`, id);
         return;
