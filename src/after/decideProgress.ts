@@ -238,7 +238,7 @@ export function decideProgress(
     const merged = withProviderReversals(before, seen);
     if (merged === undefined) return { kind: 'nothing' };
     const isCheck = checkAt !== undefined && checkAt <= at;
-    const known = withLookAlikes(merged, now);
+    const known = withLookAlikes(merged);
     const orders = isCheck
       ? known.refunds.filter((one) => one.mayBe === undefined && mayBeLost(one, now)).map(({ id }) => id)
       : [];

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { type Refund, reversalsOf, withReversals } from '../invoice/reversals.ts';
-import { mayBeLost } from '../paying/mergeReversals.ts';
+import { madeByHand, mayBeLost } from '../paying/mergeReversals.ts';
 import { stripeAmount } from '../stripe/stripeAmount.ts';
 import { type Recorded, type RecordParts, record } from './record.ts';
 
@@ -56,7 +56,9 @@ export function decideRefund(
   if (refunds.length >= mostRefunds) return { kind: 'tooMany', most: mostRefunds };
   const rest = amountMinor === undefined ? { rest: true as const } : {};
   const asked = { amountMinor: wanted, at: new Date(now).toISOString(), by, reason, requestKey, ...rest };
-  const refund: Refund = { id: refundId, status: 'requested', ...asked };
+  const others = madeByHand({ refunds }, wanted).map(({ id }) => id);
+  const apart = others.length === 0 ? {} : { others };
+  const refund: Refund = { id: refundId, status: 'requested', ...asked, ...apart };
   const after = reversalsOf([...refunds, refund], reversals?.disputes ?? [], reversals);
   return ordered('refund requested', wanted, withReversals(after, now));
 

@@ -42,8 +42,7 @@ export function refundStage(parts: AfterParts): Stage {
         return refused(`payment ${paymentId} is of another customer or deployment`);
       const shown = payment.reversals.refunds.find((one) => one.refundId === refundId);
       const seen = withProviderReversals(invoice.reversals, payment.reversals);
-      const mayBe =
-        seen && withLookAlikes(seen, clock.now()).refunds.find(({ id: one }) => one === refundId)?.mayBe;
+      const mayBe = seen && withLookAlikes(seen).refunds.find(({ id: one }) => one === refundId)?.mayBe;
       if (shown !== undefined || mayBe !== undefined) {
         await recordProgress(parts, id, payment, assertHeld);
         return shown === undefined

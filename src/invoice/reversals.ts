@@ -42,7 +42,7 @@ const refundSchema = tolerantObject({
   orderedAgainAt: z.string().exactOptional(),
   /** The provider's refund that may be this one. A person decides; until then this one is not made, and does not count. */
   mayBe: z.string().exactOptional(),
-  /** The provider's refunds that are not this one, as a person has decided. */
+  /** The provider's refunds that are not this one: they were known before its request, or a person has decided. */
   others: z.array(z.string()).exactOptional(),
   ...ofPayment,
 });

@@ -92,34 +92,30 @@ export function mayBeLost({ status, at, orderedAgainAt = at }: Refund, now: numb
   return status === 'requested' && now - Date.parse(orderedAgainAt) >= carriedOutWithinMs;
 }
 
+/** Refunds of an amount that were not asked for here, and whose money has gone back. Pure. */
+export function madeByHand({ refunds }: Pick<Reversals, 'refunds'>, amountMinor: number): Refund[] {
+  return goneBack(refunds).filter(
+    (one) => one.id === one.providerId && one.paymentId === undefined && one.amountMinor === amountMinor,
+  );
+}
+
 /**
- * The reversals in which each refund of ours whose order may be lost names the provider's refund that may be it: one of the same
- * amount, made since the request, without our id. Somebody may have made it by hand. Pure.
+ * The reversals in which each refund of ours that is still to be made names the provider's refund that may be it: one of the same
+ * amount without our id, of which nothing was known when ours was requested. Somebody may have made it by hand. Times decide
+ * nothing: the clocks of those who would be compared may be wrong. Pure.
  */
-export function withLookAlikes(reversals: Reversals, now: number): Reversals {
+export function withLookAlikes(reversals: Reversals): Reversals {
   const taken = new Set<string>();
   const refunds = reversals.refunds.map((refund) => {
     const { mayBe: _, ...known } = refund;
-    const mayBe = mayBeLost({ ...refund, orderedAgainAt: refund.at }, now) ? lookAlike(refund) : undefined;
+    if (refund.status !== 'requested') return known;
+    const isFree = ({ id }: Refund) => refund.others?.includes(id) !== true && !taken.has(id);
+    const mayBe = madeByHand(reversals, refund.amountMinor).find(isFree)?.id;
     if (mayBe === undefined) return known;
     taken.add(mayBe);
     return { ...known, mayBe };
   });
   return reversalsOf(refunds, reversals.disputes, reversals);
-
-  function lookAlike({ amountMinor, at, others = [] }: Refund): string | undefined {
-    // The provider counts in whole seconds.
-    const since = Math.floor(Date.parse(at) / 1000) * 1000;
-    return goneBack(reversals.refunds).find(
-      (one) =>
-        one.id === one.providerId &&
-        one.paymentId === undefined &&
-        one.amountMinor === amountMinor &&
-        Date.parse(one.at) >= since &&
-        !others.includes(one.id) &&
-        !taken.has(one.id),
-    )?.id;
-  }
 }
 
 /** Where the provider's refund is recorded. One of ours counts only once: a second one under its id is another refund. */

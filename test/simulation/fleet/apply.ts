@@ -124,7 +124,7 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
         if (invoice === undefined || refund === undefined) return;
         if (!world.provider.refundByHand(invoice.payment.id ?? '', refund.amountMinor)) return;
         count(fault);
-        world.byHand.set(refund.id, { at: timeline.now, requestedAt: Date.parse(refund.at) });
+        world.byHand.set(refund.id, timeline.now);
         return;
       }
       case 'payment': {

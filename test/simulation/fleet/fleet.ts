@@ -39,8 +39,7 @@ export type Fleet = ReturnType<typeof createFleet>;
 const restartMs = 30_000;
 /** Beside a webhook the list is not read up to its end: that has ten minutes to bring an event (ms). */
 const deliveredWithinMs = 630_000;
-/** After that the order of a refund may be lost, and its call was in flight for so long at most (ms). */
-const mayBeLostMs = 65_000;
+/** A refund was in flight for so long at most (ms). */
 const onItsWayMs = 10_000;
 /** Name under which the tick that reads the provider's list is due. */
 const newEvents = 'events';
@@ -68,14 +67,8 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     // The answer to a void may come after somebody has asked for its undoing.
     isVoided: (id) => world.voided.has(id) && lastDecision(invoices.get(id)) !== voidUndone,
     madeByHand(refundId) {
-      const made = world.byHand.get(refundId);
-      // Until then its order need not be lost, or its call may be in flight.
-      return (
-        made !== undefined &&
-        isReliable(plan) &&
-        timeline.now - made.requestedAt > mayBeLostMs &&
-        timeline.now - made.at > onItsWayMs
-      );
+      const madeAt = world.byHand.get(refundId);
+      return madeAt !== undefined && isReliable(plan) && timeline.now - madeAt > onItsWayMs;
     },
   });
   const callChecks = createCallChecks({

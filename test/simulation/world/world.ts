@@ -192,8 +192,8 @@ export function createWorld(
     printed: new Set<string>(),
     /** Invoices and payments whose work a queue has lost. */
     lostWork: new Set<string>(),
-    /** Refunds that were asked for here, and that a person has made by hand instead (ms). */
-    byHand: new Map<string, { at: number; requestedAt: number }>(),
+    /** By refund that was asked for here: the time at which a person made it by hand instead (ms). */
+    byHand: new Map<string, number>(),
     /** Messages of a newer release that a queue has lost. */
     lostOfNewer: 0,
     /** Messages that the host gave up for good. */

@@ -55,8 +55,8 @@ export function Reversals({ invoice, done }: { invoice: InvoiceDetailAnswer; don
           {mayBe !== undefined && (
             <>
               <p>
-                It is not made, because somebody has refunded the same amount since, as <CopyId id={mayBe} />.
-                Is that this refund?
+                It is not made, because somebody has refunded the same amount, as <CopyId id={mayBe} />. Is
+                that this refund?
               </p>
               <div class="actions">
                 <ActionButton

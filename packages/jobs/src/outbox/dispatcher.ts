@@ -37,7 +37,7 @@ export function createDispatcher({
   /** Default: the system's clock, and no telemetry. */
   instance?: Partial<Pick<Instance, 'clock' | 'telemetry'>>;
 }): Dispatcher {
-  /** Those of this tick, by destination. */
+  /** Messages that were handed over in this tick, by destination. */
   const gathered = new Map<string, Entry[]>();
 
   return {
