@@ -8,6 +8,7 @@ await runNamed(
     'due-at-once': () => import('./pace/dueAtOnce.ts'),
     receipts: () => import('./followUps.ts'),
     lists: () => import('./lists.ts'),
+    'job-queue': () => import('./jobQueue/main.ts'),
     pages: () => import('./pages.ts'),
     search: () => import('./search.ts'),
     report: () => import('./report/main.ts'),
