@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { type Refund, reversalsOf, withReversals } from '../invoice/reversals.ts';
-import { madeByHand, mayBeLost } from '../paying/mergeReversals.ts';
+import { madeByHand, mayBeLost, withLookAlikes } from '../paying/mergeReversals.ts';
 import { stripeAmount } from '../stripe/stripeAmount.ts';
 import { type Recorded, type RecordParts, record } from './record.ts';
 
@@ -143,7 +143,8 @@ function decideWord(
   now: number,
 ): Recorded | Extract<SettledRefund, { kind: 'notAsked' | 'tooMuch' }> {
   const { refundId, providerId, isSame } = word;
-  const asked = reversals?.refunds.find(({ id, mayBe }) => id === refundId && mayBe === providerId);
+  const waiting = reversals?.refunds.filter((one) => one.status === 'requested' && one.mayBe !== undefined);
+  const asked = waiting?.find(({ id, mayBe }) => id === refundId && mayBe === providerId);
   const made = reversals?.refunds.find((one) => one.id === providerId);
   if (reversals === undefined || asked === undefined || made === undefined) return { kind: 'notAsked' };
   const { mayBe: _, ...ours } = asked;
@@ -157,10 +158,16 @@ function decideWord(
   const refunds = reversals.refunds
     .filter((one) => !isSame || one !== made)
     .map((one) => (one === asked ? settled : one));
+  const after = withLookAlikes(reversalsOf(refunds, reversals.disputes, reversals));
+  // Another one of this amount may have waited for this word.
+  const ids = new Set(waiting?.map(({ id }) => id));
+  const free = after.refunds.filter(
+    (one) => ids.has(one.id) && one.status === 'requested' && one.mayBe === undefined,
+  );
   return {
     kind: 'change',
-    change: withReversals(reversalsOf(refunds, reversals.disputes, reversals), now),
+    change: withReversals(after, now),
     entry: { what: isSame ? 'refund found' : 'refund ordered again', ...word },
-    orders: isSame ? [] : [refundId],
+    orders: free.map(({ id }) => id),
   };
 }

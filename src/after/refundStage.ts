@@ -7,6 +7,7 @@ import { newReversals, withLookAlikes, withProviderReversals } from '../paying/m
 import {
   turnWithinMs,
   type NotCalled,
+  type ProviderReversals,
   type RefundOutcome,
   type RetrievedPayment,
 } from '../paying/paymentProvider.ts';
@@ -41,19 +42,19 @@ export function refundStage(parts: AfterParts): Stage {
       if (ownershipOf(payment, invoice) === 'foreign')
         return refused(`payment ${paymentId} is of another customer or deployment`);
       const shown = payment.reversals.refunds.find((one) => one.refundId === refundId);
-      const seen = withProviderReversals(invoice.reversals, payment.reversals);
-      const mayBe = seen && withLookAlikes(seen).refunds.find(({ id: one }) => one === refundId)?.mayBe;
-      if (shown !== undefined || mayBe !== undefined) {
+      if (shown !== undefined) {
         await recordProgress(parts, id, payment, assertHeld);
-        return shown === undefined
-          ? { result: 'waits for a person', ...(mayBe === undefined ? {} : { mayBe }) }
-          : { result: shown.status, providerId: shown.providerId, found: true };
+        return { result: shown.status, providerId: shown.providerId, found: true };
       }
-      const key = await storedKey();
-      if (key === undefined) return { result: 'decided meanwhile' };
+      const key = await storedKey(payment.reversals);
+      if (key.kind === 'ended') return { result: 'decided meanwhile' };
+      if (key.kind === 'mayBe') {
+        await recordProgress(parts, id, payment, assertHeld);
+        return { result: 'waits for a person', mayBe: key.mayBe };
+      }
       const { amountMinor } = refund;
       const { currency } = invoice;
-      const idempotencyKey = providerKey(refundId, key);
+      const idempotencyKey = providerKey(refundId, key.number);
       const request = { paymentId, invoiceId: id, refundId, amountMinor, currency, idempotencyKey };
       const outcome = refundedOrRefused(await calls.refund(request));
       assertHeld();
@@ -64,14 +65,16 @@ export function refundStage(parts: AfterParts): Stage {
       await recordProgress(parts, id, { ...payment, reversals: { refunds, disputes: [] } }, assertHeld);
       return { result: status, providerId };
 
-      /** Number of the idempotency key to send now, once it is stored; undefined if the refund is no longer to be made. */
-      async function storedKey(): Promise<number | undefined> {
-        const decide = (stored: Invoice, now: number) => decideStoredKey(stored, refundId, now);
+      /** The idempotency key to send now, once it is stored. `ended`: the refund is no longer to be made. */
+      async function storedKey(seen: ProviderReversals): Promise<StoredKey> {
+        const decide = (stored: Invoice, now: number) => decideStoredKey(stored, { refundId, seen }, now);
         const updated = await record(parts, id, decide, assertHeld);
-        if (updated.kind === 'updated') return refundOf(updated.invoice, refundId)?.key?.number;
-        if (updated.kind === 'notFound' || updated.kind === 'ended') return undefined;
-        if (updated.kind === 'send') return updated.number;
-        throw new RetryLater('the key is too old to be sent again, and too young to be replaced');
+        if (updated.kind === 'wait')
+          throw new RetryLater('the key is too old to be sent again, and too young to be replaced');
+        if (updated.kind === 'notFound') return { kind: 'ended' };
+        if (updated.kind !== 'updated') return updated;
+        const { number } = refundOf(updated.invoice, refundId)?.key ?? {};
+        return number === undefined ? { kind: 'ended' } : { kind: 'send', number };
       }
 
       async function refused(failure: string): Promise<Effect> {
@@ -110,15 +113,24 @@ export function refusedRefund(
   };
 }
 
-/** Decides on the key of a refund as it is stored. Pure. */
+type StoredKey =
+  | Extract<KeyDecision, { kind: 'send' }>
+  /** The provider's refund may be this one. */
+  | { kind: 'mayBe'; mayBe: string }
+  | { kind: 'ended' };
+
+/** Decides on the key of a refund as it is stored, given those that the provider has shown. Pure. */
 function decideStoredKey(
   invoice: Pick<Invoice, 'reversals'>,
-  refundId: string,
+  { refundId, seen }: { refundId: string; seen: ProviderReversals },
   now: number,
-): Recorded | Exclude<KeyDecision, { kind: 'store' }> | { kind: 'ended' } {
+): Recorded | StoredKey | Extract<KeyDecision, { kind: 'wait' }> {
   const { reversals } = invoice;
   const refund = refundOf(invoice, refundId);
   if (reversals === undefined || refund?.status !== 'requested') return { kind: 'ended' };
+  const all = withProviderReversals(reversals, seen) ?? reversals;
+  const { mayBe } = refundOf({ reversals: withLookAlikes(all) }, refundId) ?? {};
+  if (mayBe !== undefined) return { kind: 'mayBe', mayBe };
   const decision = decideKey(refund, now);
   if (decision.kind !== 'store') return decision;
   const { number } = decision;

@@ -101,19 +101,16 @@ export function madeByHand({ refunds }: Pick<Reversals, 'refunds'>, amountMinor:
 
 /**
  * The reversals in which each refund of ours that is still to be made names the provider's refund that may be it: one of the same
- * amount without our id, of which nothing was known when ours was requested. Somebody may have made it by hand. Times decide
- * nothing: the clocks of those who would be compared may be wrong. Pure.
+ * amount that was not asked for here, and that was not known when ours was requested. Somebody may have made it by hand. Times are
+ * not compared: the request was dated by a clock that may be wrong. Pure.
  */
 export function withLookAlikes(reversals: Reversals): Reversals {
-  const taken = new Set<string>();
   const refunds = reversals.refunds.map((refund) => {
     const { mayBe: _, ...known } = refund;
     if (refund.status !== 'requested') return known;
-    const isFree = ({ id }: Refund) => refund.others?.includes(id) !== true && !taken.has(id);
-    const mayBe = madeByHand(reversals, refund.amountMinor).find(isFree)?.id;
-    if (mayBe === undefined) return known;
-    taken.add(mayBe);
-    return { ...known, mayBe };
+    const { others = [] } = refund;
+    const mayBe = madeByHand(reversals, refund.amountMinor).find(({ id }) => !others.includes(id))?.id;
+    return mayBe === undefined ? known : { ...known, mayBe };
   });
   return reversalsOf(refunds, reversals.disputes, reversals);
 }

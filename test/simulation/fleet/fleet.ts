@@ -1,6 +1,7 @@
 /** All hosts and the world that they share: how they are started, die, are stopped, and get their work. */
 import { createTokenBucket } from '../../../local/stripe/tokenBucket.ts';
 import { voidUndone } from '../../../src/invoice/timeline.ts';
+import { turnWithinMs } from '../../../src/paying/paymentProvider.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { createMachine, type Machine, type Timeline } from '../engine/machine.ts';
@@ -39,8 +40,8 @@ export type Fleet = ReturnType<typeof createFleet>;
 const restartMs = 30_000;
 /** Beside a webhook the list is not read up to its end: that has ten minutes to bring an event (ms). */
 const deliveredWithinMs = 630_000;
-/** A refund was in flight for so long at most (ms). */
-const onItsWayMs = 10_000;
+/** So long before a refund is made, at most, the payment's refunds were listed (ms): its turn to be sent, and the call itself. */
+const onItsWayMs = turnWithinMs + 10_000;
 /** Name under which the tick that reads the provider's list is due. */
 const newEvents = 'events';
 
