@@ -94,7 +94,7 @@ export function createReadEventList({
       let newest: number | undefined;
       while (!signal.aborted) {
         const from = Math.max(readUntil - overlap, now - kept);
-        const isPart = newest !== undefined && from + overlap + part < (end ?? newest);
+        const isPart = newest !== undefined && from + overlap + part < newest;
         const until = isPart ? from + overlap + part : end;
         const query = until === undefined ? { from } : { from, until };
         const read = await readPart(query, newest === undefined);

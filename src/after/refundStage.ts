@@ -169,8 +169,11 @@ const hour = 3_600_000;
 /** Age up to which a key is sent again (ms): Stripe keeps its result for 24 h (https://docs.stripe.com/api/idempotent_requests). */
 const sentWithinMs = 23 * hour;
 
-/** Age from which on a refund goes out under the next key (ms). By then no call under the old one can be in flight. */
-const replacedAfterMs = 23.5 * hour;
+/**
+ * Age from which on a refund goes out under the next key (ms). By then no call under the old one can be in flight, even if two
+ * clocks are an hour wrong, one fast and one slow.
+ */
+const replacedAfterMs = 25.5 * hour;
 
 export type KeyDecision =
   | { kind: 'send'; number: number }

@@ -352,6 +352,20 @@ describe('beside a webhook', () => {
       expect(queued).toEqual(ids);
     },
   );
+
+  test('loses nothing of a backlog if our clock is an hour ahead of the provider’s', async () => {
+    const skewed = { ...clock, now: () => clock.now() + hour };
+    const cursor = memoryCursor(start / 1000 - 600);
+    const isDone = async () => false;
+    const { tick, queued } = reader({ instance: anInstance({ clock: skewed }), isDone, cursor });
+    const backlog = await pay(120);
+    await clock.advance(20 * minute);
+    await tick();
+    const after = await pay(1);
+    await clock.advance(8 * hour);
+    await tick();
+    expect(queued).toEqual([...backlog, ...after]);
+  });
 });
 
 describe('the cursor in Cosmos DB', () => {

@@ -160,7 +160,7 @@ describe('the key of a refund', () => {
     time.now = start + 23 * hour + 1;
     await expect(carryOut()).rejects.toThrow('too old to be sent again');
     expect(sent).toHaveLength(1);
-    time.now = start + 23.5 * hour;
+    time.now = start + 25.5 * hour;
     await expect(carryOut()).rejects.toThrow(RetryLater);
     expect(sent).toHaveLength(2);
     expect((await stored())?.reversals?.refunds[0]?.key?.number).toBe(2);
