@@ -9,7 +9,7 @@ const concurrentSends = 16;
  * Sends the elements of a body: each as one Storage Queue message, or as `messagesOf` puts them together with the message's
  * traceparent, for which a queue message has no place of its own. If one send fails, the whole outbox message is sent again: a
  * storage queue has neither batches nor duplicate detection, and recorded effects make that harmless. After the first send
- * without an answer within `timeoutMs` the others that were to be sent with it are not tried.
+ * without an answer within `timeoutMs` those that wait for their turn are not tried.
  */
 export function storageQueueDestination(
   queue: QueueSender,
@@ -22,8 +22,9 @@ export function storageQueueDestination(
   } = {},
 ): SendMessages {
   const limit = pLimit(concurrentSends);
+  let current = new AbortController();
   return (messages) => {
-    const dead = new AbortController();
+    const dead = current;
     return Promise.all(
       messages.map(async (message) => {
         const { body, traceparent } = message;
@@ -47,6 +48,7 @@ export function storageQueueDestination(
       if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
       const silent = new Error('the queue did not take it in time', { cause: error });
       dead.abort(silent);
+      if (current === dead) current = new AbortController();
       throw silent;
     }
   }

@@ -178,6 +178,8 @@ function createSupply(
   let storeMs = 10;
   let silent = false;
   let lastShare = 0;
+  /** Time of the last slot of its own while the store is silent, on the shared clock (ms). */
+  let aloneUntil = 0;
 
   return {
     /** Reserves slots if those at hand do not last. */
@@ -215,7 +217,7 @@ function createSupply(
     reserving = true;
     reservedAt = clock.monotonic();
     const told = report;
-    report = { ...nothing, epoch: told.epoch };
+    report = nothing;
     try {
       const own = turns.waiting + work.open + work.queued;
       const to = { store, shared, limit, ceiling, storeMs, ahead: own };
@@ -264,9 +266,12 @@ function createSupply(
     silent = true;
     telemetry.count(partMetric.paceAlone, { limit });
     const own = Math.max(pace() * slowestShare, lastShare * shareWhenSilent);
-    const from = Math.max(shared.now(), (turns.slots.at(-1)?.at ?? 0) + 1000 / own);
+    const before = Math.max(aloneUntil, turns.slots.at(-1)?.at ?? 0);
+    const from = Math.max(shared.now(), before + 1000 / own);
     const count = Math.max(0, Math.min(wanted(), Math.ceil((own * aheadMs) / 1000)));
-    turns.add(slotsOf({ pace: own, epoch: schedule?.epoch ?? 0 }, from, count));
+    const slots = slotsOf({ pace: own, epoch: schedule?.epoch ?? 0 }, from, count);
+    aloneUntil = slots.at(-1)?.at ?? aloneUntil;
+    turns.add(slots);
   }
 }
 

@@ -3,6 +3,7 @@ import { memoryPaceStore } from '../../../../test/memory/memoryPaceStore.ts';
 import { anInstance } from '../../../../test/support/anInstance.ts';
 import { isFull } from '../../../../test/support/onlyInFull.ts';
 import { virtualClock } from '../../../../test/support/virtualClock.ts';
+import { StoreAway } from '../../src/documents/documentStore.ts';
 import { createPacer } from '../../src/rate/pacer.ts';
 import { type FleetOptions, startFleet } from './fleet.ts';
 
@@ -77,6 +78,27 @@ test('while the store is silent, each instance goes on at a little less than it 
   fleet.setStore('up');
   await fleet.run(15_000);
   expect((await fleet.run(30_000)).paid / 30).toBeGreaterThanOrEqual(97);
+});
+
+test.each([
+  ['hangs', () => new Promise<never>(() => {})],
+  ['fails at once', () => Promise.reject(new StoreAway('noAnswer', undefined))],
+])('a process that had no share makes a call a second at most while the store %s', async (_, answer) => {
+  const clock = virtualClock();
+  const store = { read: answer, create: answer, change: answer };
+  const pacer = createPacer({ store, instance: anInstance({ clock }) }, { limit: 'charges', ceiling: 25 });
+  let made = 0;
+  const call = async () => {
+    const turn = await pacer.turn(clock.monotonic() + 60_000);
+    if (turn === undefined) return;
+    made++;
+    turn.answered();
+    await call();
+  };
+  for (let n = 0; n < 20; n++) void call();
+  await clock.advance(30_000);
+  expect(made).toBeGreaterThan(5);
+  expect(made).toBeLessThanOrEqual(31);
 });
 
 test('a provider that takes less than the ceiling is followed: nearly all of it is used, and little is refused', async () => {
