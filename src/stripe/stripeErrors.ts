@@ -122,10 +122,13 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Stripe.errors.StripeError && error.code === 'resource_missing';
 }
 
+/** Believed at most (s): all instances wait as long, and nobody can end it. If the provider means more, it says so again. */
+const longestRetryAfter = 600;
+
 /** The header counts seconds. */
 function retryAfter(headers: Record<string, string> | undefined): { retryAfterMs?: number } {
-  const seconds = Number(headers?.['retry-after']);
-  return Number.isFinite(seconds) && seconds > 0 ? { retryAfterMs: seconds * 1000 } : {};
+  const seconds = Math.min(Number(headers?.['retry-after']), longestRetryAfter);
+  return seconds > 0 ? { retryAfterMs: seconds * 1000 } : {};
 }
 
 function textOf(value: unknown, name: string): string | undefined {

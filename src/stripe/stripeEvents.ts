@@ -97,6 +97,7 @@ const hints = {
   'payment_intent.payment_failed': 'failed',
   'payment_intent.canceled': 'failed',
   'payment_intent.processing': 'alive',
+  'payment_intent.amount_capturable_updated': 'alive',
   'charge.refunded': 'reversed',
   'charge.refund.updated': 'reversed',
   'refund.updated': 'reversed',

@@ -39,7 +39,7 @@ export function stripeLookups(
         for (const payments of [searched(sought), listed(sought)]) {
           if (payments === undefined) continue;
           try {
-            seen.push(...(await named(sought, payments)));
+            for await (const payment of named(sought, payments)) seen.push(payment);
             failure = undefined;
           } catch (error) {
             const limited = rateLimited(error);
@@ -102,17 +102,15 @@ export function stripeLookups(
    * Payments among these that name the invoice and move money. Stripe's exact match ignores case
    * (https://docs.stripe.com/search), our ids do not.
    */
-  async function named(
+  async function* named(
     { invoiceId, deployment }: SoughtPayment,
     intents: AsyncIterable<Stripe.PaymentIntent>,
-  ): Promise<ProviderPayment[]> {
-    const payments: ProviderPayment[] = [];
+  ): AsyncGenerator<ProviderPayment> {
     for await (const intent of intents) {
       if (intent.metadata.invoiceId !== invoiceId || !movesMoney({ progress: progressOf(intent) })) continue;
       const gone = isSettled(intent) ? await readReversed(stripe, intent) : undefined;
-      payments.push(paymentFrom(intent, gone?.reversals ?? noReversals, deployment));
+      yield paymentFrom(intent, gone?.reversals ?? noReversals, deployment);
     }
-    return payments;
   }
 }
 

@@ -95,6 +95,7 @@ describe('definitely not charged: transient', () => {
   test('the wait Stripe asks for, in milliseconds', () => {
     const limit = (headers: Record<string, string>) => answered(429, { code: 'rate_limit' }, headers);
     expect(classifyError(limit({ 'retry-after': '7' }))).toMatchObject({ retryAfterMs: 7000 });
+    expect(classifyError(limit({ 'retry-after': '31536000' }))).toMatchObject({ retryAfterMs: 600_000 });
     expect(classifyError(limit({ 'retry-after': 'soon' }))).not.toHaveProperty('retryAfterMs');
     expect(classifyError(limit({}))).not.toHaveProperty('retryAfterMs');
   });

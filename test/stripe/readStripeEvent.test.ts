@@ -10,6 +10,7 @@ describe('an event of Stripe', () => {
     ['payment_intent.payment_failed', 'failed'],
     ['payment_intent.canceled', 'failed'],
     ['payment_intent.processing', 'alive'],
+    ['payment_intent.amount_capturable_updated', 'alive'],
   ])('%s says that its payment has %s', (type, hint) => {
     const event = { eventId: 'evt_1', hint, paymentId: 'pi_1', invoiceId: 'inv-1' };
     expect(read(type, intent)).toEqual({ kind: 'event', event });
