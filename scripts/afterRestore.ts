@@ -13,14 +13,15 @@ import { z } from 'zod';
 import { cosmosDocuments } from '../packages/jobs/src/documents/cosmosDocuments.ts';
 import { systemClock } from '../packages/leases/src/clock.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
-import { recordedAccount } from '../src/paying/accountCheck.ts';
+import { otherAccount, recordedAccount } from '../src/paying/accountCheck.ts';
 import { blobContainers } from '../src/platform/azureNames.ts';
 import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
 import { stripeClient } from '../src/stripe/stripeClient.ts';
+import { stripeProvider } from '../src/stripe/stripeProvider.ts';
 import { changesLost } from './changesLost.ts';
 import { cosmosFromEnvironment } from './cosmosFromEnvironment.ts';
 import { journalLines } from './readJournal.ts';
-import { type Finding, settleRestored } from './settleRestored.ts';
+import { endClaim, type Finding, settleRestored } from './settleRestored.ts';
 import { storageFromEnvironment } from './storageFromEnvironment.ts';
 
 const { values } = parseArgs({
@@ -68,7 +69,19 @@ const counts: Record<Finding, number> = {
   twice: 0,
   again: 0,
 };
-const { deployment } = (await recordedAccount(cosmosDocuments(container))) ?? {};
+const recorded = await recordedAccount(cosmosDocuments(container));
+const deployment = recorded?.deployment;
+const answer = await stripeProvider({ secretKey, apiBase, timeoutMs: 30_000 }).account();
+const given = answer.kind === 'account' ? answer : undefined;
+const problem =
+  given === undefined
+    ? `STRIPE_SECRET_KEY: the provider does not take it: ${answer.message}`
+    : recorded &&
+      otherAccount(recorded, { mode: given.mode, ...(given.id === undefined ? {} : { account: given.id }) });
+if (problem !== undefined) {
+  console.error(problem);
+  process.exit(2);
+}
 for await (const { finding, invoiceId, paymentId } of settleRestored({
   stripe: stripeClient({ secretKey, apiBase, timeoutMs: 30_000 }),
   invoices,
@@ -88,6 +101,7 @@ const changes = (await changesLost(journal, invoices, utc)).filter(
   ({ invoiceId }) => !accepted.has(invoiceId),
 );
 for (const { at, invoiceId, actor, change, answered } of changes) {
+  if (apply) await endClaim(invoices, invoiceId);
   const { kind, ...to } = change;
   const perhaps = answered ? '' : ' perhaps';
   console.log(`lost\t${invoiceId}\t${kind}${perhaps}\t${Object.values(to).join('')}\tby ${actor} at ${at}`);

@@ -229,3 +229,25 @@ export async function* settleRestored({
     }
   }
 }
+
+/**
+ * Ends the claim that the copy has of an invoice, which nothing works on any more: a person has to correct it before the app pays,
+ * and no correction is made to one that is claimed. It may have been called under its key, which stays.
+ */
+export async function endClaim(invoices: Pick<InvoiceStore, 'update'>, id: string): Promise<void> {
+  const at = new Date().toISOString();
+  await invoices.update<{ kind: 'free' }>(id, {
+    decide: (invoice) =>
+      invoice.status === 'claimed'
+        ? {
+            kind: 'change',
+            change: {
+              set: { status: 'pending', actionableAt: at },
+              clear: ['claim'],
+              entry: { at, by, what: 'claim ended' },
+            },
+            messages: [],
+          }
+        : { kind: 'refuse', why: { kind: 'free' } },
+  });
+}

@@ -119,8 +119,8 @@ export function checkedAccount(
       };
       const stored = await keepAccount(documents, given, new Date(clock.now()).toISOString());
       const { deployment } = stored;
-      const other = stored.account !== undefined && id !== undefined && stored.account !== id;
-      if (stored.mode !== mode || other) return otherThan(otherAccount(stored, given));
+      const other = otherAccount(stored, given);
+      if (other !== undefined) return otherThan(other);
       if (deploymentId !== undefined && deploymentId !== deployment)
         return otherThan(otherDeployment(deployment, deploymentId));
       if (message !== undefined)
@@ -144,8 +144,12 @@ export function checkedAccount(
   }
 }
 
-/** The secret key belongs to another account or mode than the one that this deployment began with. */
-function otherAccount(stored: RecordedAccount, given: RecordedAccount): string {
+type KnownAccount = Pick<RecordedAccount, 'mode' | 'account'>;
+
+/** Says that the secret key belongs to another account or mode than the one that this deployment began with; undefined if not. */
+export function otherAccount(stored: KnownAccount, given: KnownAccount): string | undefined {
+  const isUnread = stored.account === undefined || given.account === undefined;
+  if (stored.mode === given.mode && (isUnread || stored.account === given.account)) return undefined;
   const [ours, other] = [stored, given].map(
     ({ account = 'an account that could not be read', mode }) => `${account} (${mode} mode)`,
   );

@@ -2,10 +2,10 @@
 import { fileURLToPath } from 'node:url';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { startPayments } from '../../local/stripe/index.ts';
+import { type Payments, startPayments } from '../../local/stripe/index.ts';
 import { changesLost } from '../../scripts/changesLost.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { shardOf } from '../../src/invoice/shard.ts';
+import { deploymentPartition, shardOf } from '../../src/invoice/shard.ts';
 import type { JournalLine } from '../../src/ops/auditTrail.ts';
 import { blobJournal } from '../../src/ops/blobJournal.ts';
 import { blobContainers } from '../../src/platform/azureNames.ts';
@@ -31,6 +31,15 @@ async function stored(id: string, changes: Partial<Invoice> = {}): Promise<Invoi
   await cosmos.containers.invoices.items.upsert(invoice);
   return { ...invoice, _etag };
 }
+
+const environment = ({ secretKey, baseUrl }: Pick<Payments, 'secretKey' | 'baseUrl'>) => ({
+  PATH: process.env.PATH,
+  Cosmos: cosmos.connectionString,
+  AzureWebJobsStorage: inject('azurite'),
+  SHARDS: String(shards),
+  STRIPE_SECRET_KEY: secretKey,
+  STRIPE_API_BASE: baseUrl,
+});
 
 const asked = (target: string, action: string, changes: Record<string, unknown> = {}): JournalLine[] => {
   const intent = `${action} ${target}`;
@@ -60,21 +69,16 @@ test('a payment, a refund and a void that the copy lacks: exit code 1 until noth
     const { id: paymentId } = await pay('paid-since');
     await stripe.refunds.create({ payment_intent: paymentId, amount: 500 });
     await pay('of-a-shop');
-    await stored('voided-since');
+    const by = { batchId: 'batch-1', by: 'host-a', runId: 'run-1', fence: 1 };
+    const claim = { ...by, attempt: 1, at, phase: 'claimed' as const };
+    await stored('voided-since', { status: 'claimed', actionableAt: at, claim });
     const blobs = BlobServiceClient.fromConnectionString(inject('azurite'));
     const container = blobs.getContainerClient(blobContainers.changes);
     await container.createIfNotExists();
     const journal = blobJournal(container, { name: 'host-a', clock });
     await journal.append(asked('voided-since', 'void invoice', { reason: 'sent by mistake' }));
 
-    const env = {
-      PATH: process.env.PATH,
-      Cosmos: cosmos.connectionString,
-      AzureWebJobsStorage: inject('azurite'),
-      SHARDS: String(shards),
-      STRIPE_SECRET_KEY: secretKey,
-      STRIPE_API_BASE: baseUrl,
-    };
+    const env = environment(payments);
     const run = (...more: string[]) => runProgram(program, ['--since', since, ...more], env);
     const dry = await run();
     expect(dry.output).toMatch(/marked\tpaid-since/);
@@ -92,6 +96,12 @@ test('a payment, a refund and a void that the copy lacks: exit code 1 until noth
       payment: { id: paymentId },
       reversals: { refundedMinor: 500 },
     });
+    // So that it can be voided: nothing would end the claim of the copy before the app pays again.
+    const released = await cosmos.containers.invoices
+      .item('voided-since', shardOf('voided-since', shards))
+      .read();
+    expect(released.resource).toMatchObject({ status: 'pending' });
+    expect(released.resource).not.toHaveProperty('claim');
 
     // A person voids the one again, and decides that the other is of no concern here.
     await stored('voided-since', { status: 'voided' });
@@ -161,4 +171,21 @@ test('bad arguments are refused, with what was expected', async () => {
   const { code, output } = await runProgram(program, ['--since', 'May'], { PATH: process.env.PATH });
   expect(code).toBe(2);
   expect(output).toMatch(/a time like[\s\S]*Cosmos[\s\S]*AzureWebJobsStorage/);
+});
+
+test('with a key of another account nothing is compared: exit code 2', async () => {
+  await using payments = await startPayments({ clock, account: 'acct_other' });
+  const id = ':provider-account';
+  const account = {
+    id,
+    shard: deploymentPartition,
+    type: 'providerAccount',
+    mode: 'test',
+    deployment: 'd-1',
+  };
+  await cosmos.containers.invoices.items.upsert({ ...account, account: 'acct_ours' });
+  const { code, output } = await runProgram(program, ['--since', since, '--apply'], environment(payments));
+  expect(output).toContain('the payments of this deployment are in acct_ours (test mode)');
+  expect(code).toBe(2);
+  await cosmos.containers.invoices.item(id, deploymentPartition).delete();
 });
