@@ -265,9 +265,9 @@ function ResumeDialog({ run, close }: { run: RunAnswer; close: () => void }) {
       title={`Resume ${left} unfinished ${left === 1 ? 'group' : 'groups'}?`}
       action="Resume"
       close={close}
-      act={async (_, keyOf) => {
+      act={async (_, key) => {
         const body = { job: run.job, resume: run.runId, dryRun: run.dryRun };
-        const { runId } = await api.startRun(body, keyOf(body));
+        const { runId } = await api.startRun(body, key);
         announce('A new run does the rest.');
         go(`/runs/${runId}`);
       }}

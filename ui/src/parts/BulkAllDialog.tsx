@@ -57,9 +57,9 @@ export function BulkAllDialog({
               : undefined
       }
       close={close}
-      act={async (reason = '', keyOf) => {
+      act={async (reason = '', key) => {
         const body = { ...request, reason, cap: count };
-        const { runId } = await api.bulk(body, keyOf(body));
+        const { runId } = await api.bulk(body, key);
         announce(`A run changes up to ${countText(count)} of them.`);
         go(`/runs/${runId}`);
       }}

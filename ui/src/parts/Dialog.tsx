@@ -18,13 +18,11 @@ interface DialogProps {
   wrong?: string | undefined;
   danger?: boolean;
   /**
-   * Does it. The dialog closes if this resolves with nothing, shows what it resolves with, and shows the error if it rejects. `keyOf` gives the idempotency key of a
-   * request: the same for the same request as long as the dialog is open, because it may be sent again after a lost answer.
+   * Does it. The dialog closes if this resolves with nothing, shows what it resolves with, and shows the error if it rejects. `key` is the idempotency key
+   * of all that is sent while the dialog is open: after a lost answer a request with another amount is refused, since the first may have
+   * been taken.
    */
-  act: (
-    reason: string | undefined,
-    keyOf: (body: unknown) => string,
-  ) => Promise<void> | Promise<VNode | undefined>;
+  act: (reason: string | undefined, key: string) => Promise<void> | Promise<VNode | undefined>;
   close: () => void;
   /** Called if the app refuses because of the state of the thing: what the page shows is stale then. */
   stale?: () => void;
@@ -43,7 +41,7 @@ export function Dialog(props: DialogProps) {
   const [failure, setFailure] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const [result, setResult] = useState<VNode>();
-  const keys = useRef(new Map<string, string>());
+  const [key] = useState(() => crypto.randomUUID());
   const shown = useRef(new Set<string>());
   const id = useId();
 
@@ -62,13 +60,6 @@ export function Dialog(props: DialogProps) {
     (typed !== undefined && typedText !== typed ? `Type ${typed} to go on.` : undefined) ??
     (reason === 'required' && why.trim() === '' ? 'Say why: it goes into the audit trail.' : undefined);
 
-  function keyOf(body: unknown): string {
-    const request = JSON.stringify(body);
-    const key = keys.current.get(request) ?? crypto.randomUUID();
-    keys.current.set(request, key);
-    return key;
-  }
-
   async function submit(): Promise<void> {
     if (missing !== undefined) {
       setFailure(missing);
@@ -77,12 +68,15 @@ export function Dialog(props: DialogProps) {
     setBusy(true);
     setFailure(undefined);
     try {
-      const told = await act(why.trim() === '' ? undefined : why.trim(), keyOf);
+      const told = await act(why.trim() === '' ? undefined : why.trim(), key);
       if (told) setResult(told);
       else close();
     } catch (error) {
       if (error instanceof CallFailed && error.status === 409) stale?.();
-      setFailure(error);
+      const isTaken = faultsOf(error).some(({ field }) => field === 'Idempotency-Key');
+      setFailure(
+        isTaken ? 'The first try, with other values, was taken: close this, and see what it did.' : error,
+      );
       setBusy(false);
     }
   }

@@ -30,11 +30,11 @@ export function RefundDialog({ invoice, close, done }: InvoiceDialog) {
       }
       close={close}
       stale={done}
-      act={async (reason = '', keyOf) => {
+      act={async (reason = '', key) => {
         if (parsed.kind === 'bad') return;
         // Always an amount: if less is left by now, the app refuses instead of paying back less than the dialog says.
         const body = { reason, amountMinor: parsed.amountMinor };
-        const { amountMinor: ordered } = await api.refund(id, body, keyOf(body));
+        const { amountMinor: ordered } = await api.refund(id, body, key);
         announce(`A refund of ${amountText(ordered, currency)} ${currency} is ordered.`);
         done();
       }}

@@ -37,9 +37,9 @@ export function StartRunDialog({ close, preview = false }: { close: () => void; 
       title={dryRun ? 'Preview a run?' : `Start a run for ${due}?`}
       action={dryRun ? 'Preview' : 'Start run'}
       close={close}
-      act={async (_, keyOf) => {
+      act={async (_, key) => {
         const body = { job, dryRun };
-        const { runId } = await api.startRun(body, keyOf(body));
+        const { runId } = await api.startRun(body, key);
         announce(dryRun ? 'The preview has started.' : 'The run has started.');
         go(`/runs/${runId}`);
       }}
