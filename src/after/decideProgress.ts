@@ -9,7 +9,7 @@ import {
 } from '../invoice/namedPayments.ts';
 import { nextCheckAt } from '../invoice/nextCheck.ts';
 import { known, nextKey } from '../invoice/paymentState.ts';
-import { atRisk, goneBack, reversalsOf, withReversals } from '../invoice/reversals.ts';
+import { reversalsOf, withReversals } from '../invoice/reversals.ts';
 import { asLookUp, changeByPayment, movesMoney, ownershipOf, unclearReason } from '../paying/foundPayment.ts';
 import {
   isReversedInFull,
@@ -58,7 +58,6 @@ export function decideProgress(
   const { paymentId, progress, reversals: seen } = found;
   const { status, payment } = invoice;
   const at = new Date(now).toISOString();
-  const isReversed = goneBack(seen.refunds).length + atRisk(seen.disputes).length > 0;
   if (ownershipOf(found, invoice) === 'foreign')
     return movesMoney(found) ? noted(foreignPayment) : { kind: 'nothing' };
   switch (status) {
@@ -81,9 +80,10 @@ export function decideProgress(
     const view = asLookUp(found, invoice.amountMinor);
     if (view.kind === 'reversed') return noted(lookedUp, view.message);
     if (wasVoided(invoice)) {
-      const how = view.kind === 'found' ? 'has succeeded' : 'is in progress';
       return parked(
-        `it was voided, but payment ${paymentId} ${how}: retry the invoice to record it, after which it can be refunded`,
+        view.kind === 'found'
+          ? `it was voided, but payment ${paymentId} has succeeded: retry the invoice to record it, after which it can be refunded`
+          : `it was voided, but payment ${paymentId} is in progress: void it again, which cancels the payment if that is possible`,
       );
     }
     return { kind: 'change', ...changeByPayment(invoice, view, now) };
@@ -158,9 +158,8 @@ export function decideProgress(
           change: { set: { ...set, ...gone?.set }, clear: [...(gone?.clear ?? ['checkAt']), 'reason'] },
           entry: { what: 'paid', paymentId },
           others: otherPayments(invoice, paymentId),
-          // Money that has gone back already needs no receipt: the reversal says what there is to say.
           ends: [
-            ...(isReversed ? [] : [{ kind: 'paid' as const, paymentId, paidAt: at }]),
+            { kind: 'paid', paymentId, paidAt: at },
             ...(after === undefined ? [] : newReversals(invoice.reversals, after, paymentId)),
           ],
         };
@@ -180,6 +179,8 @@ export function decideProgress(
     if (other !== undefined) return leftToAnother(other);
     const decided = decideDecline(known(payment), decline, policy, now);
     const { reason } = decided;
+    if (wasVoided(invoice)) return voidedAgain(reason);
+    if (found.madeBy !== 'us') return asIfNeverMade(reason);
     if (decided.kind === 'retry') {
       const { payment: next, attempts, at: actionableAt } = decided;
       return {
@@ -196,6 +197,32 @@ export function decideProgress(
       },
       entry: { what: 'declined', paymentId, reason },
       ends: [{ kind: 'declined', reason }],
+    };
+  }
+
+  /** It turned up after a person had voided the invoice, and was only followed since. */
+  function voidedAgain(why: string): ProgressDecision {
+    const reason = `it was voided, and payment ${paymentId} has come to nothing: ${why}`;
+    const set = { status: 'voided' as const, reason, payment: known(payment) };
+    return {
+      kind: 'change',
+      change: { set, clear: endedClears },
+      entry: { what: 'declined', paymentId, reason },
+    };
+  }
+
+  /**
+   * A shop's payment that has failed is none: our key is as it was. Its customer may be about to try another card, so we wait as
+   * after a first decline, and for the due date.
+   */
+  function asIfNeverMade(reason: string): ProgressDecision {
+    const [wait = 0] = policy.softDeclineRetryMs;
+    const actionableAt = new Date(Math.max(now + wait, Date.parse(invoice.dueAt))).toISOString();
+    const set = { status: 'pending' as const, payment: known(payment), attempts: 0, actionableAt };
+    return {
+      kind: 'change',
+      change: { set, clear: endedClears },
+      entry: { what: softDeclined, paymentId, reason, nextAt: actionableAt },
     };
   }
 

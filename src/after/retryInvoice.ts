@@ -1,7 +1,7 @@
 import type { Invoice, PaymentState } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
-import { softDeclined, unrecordedPayments } from '../invoice/namedPayments.ts';
+import { softDeclined, unrecordedPayments, wasVoided } from '../invoice/namedPayments.ts';
 import { nextKey } from '../invoice/paymentState.ts';
 import { stepsOf } from '../invoice/timeline.ts';
 import { checkNote } from './checkProvider.ts';
@@ -124,9 +124,17 @@ export function retryInvoice(
 
   async function check(invoice: Invoice, payment: PaymentState): Promise<RetriedInvoice | 'again'> {
     const view = await providerSays(parts, invoice);
+    // It is retried to record a payment that turned up after the void, not to be charged.
+    const isVoid = isPlain && wasVoided(invoice);
     switch (view.kind) {
       case 'differs':
       case 'notFound':
+        if (view.kind === 'notFound' && isVoid)
+          return {
+            kind: 'unclear',
+            message:
+              'it was voided, and no payment of it holds money: void it again, or retry it with notCharged to charge it',
+          };
         if (view.kind === 'differs' && wish.notCharged !== true)
           return { kind: 'unclear', message: view.message };
         return write(invoice, retried(invoice, payment, { ...note(), check: checkNote(view) }));
@@ -138,7 +146,7 @@ export function retryInvoice(
         return recordPayment(parts, invoice, view);
       case 'wait':
         // Under the same key a call that is still in flight and the next one are one charge, and there is no other payment.
-        return view.seen === 'notFound' && payment.keyNumber === invoice.payment.keyNumber
+        return view.seen === 'notFound' && payment.keyNumber === invoice.payment.keyNumber && !isVoid
           ? write(invoice, retried(invoice, payment, note()))
           : { kind: 'wait', until: view.until };
       case 'silent':

@@ -55,7 +55,7 @@ export function decideVoid(invoice: Pick<Invoice, 'status' | 'payment' | 'timeli
 export function voided({ payment }: Pick<Invoice, 'payment'>, reason: string): Recorded['change'] {
   return {
     set: { status: 'voided', reason, payment: known(payment) },
-    clear: ['actionableAt', 'checkAt', 'declinedAt'],
+    clear: ['actionableAt', 'checkAt', 'declinedAt', 'reversals'],
   };
 }
 
@@ -123,9 +123,12 @@ export function voidInvoice(
       }
       case 'refused':
         return { kind: 'notCanceled', paymentId, message: outcome.message };
+      case 'unknown':
+        // As when it does not know the payment.
+        if (outcome.answered === true) return check(invoice);
+        return { kind: 'silent', message: whySilent(outcome) };
       case 'notCalled':
       case 'blocked':
-      case 'unknown':
         return { kind: 'silent', message: whySilent(outcome) };
     }
   }

@@ -16,18 +16,20 @@ export function paymentIdsOf({ payment, timeline }: Pick<Invoice, 'payment' | 't
 /** Name of the timeline's entry for a decline after which the next key is charged later. */
 export const softDeclined = 'retry: declined';
 
-/** Entries that tell of a payment's end without money. */
-const ends: ReadonlySet<string> = new Set(['declined', softDeclined]);
+/** Entries that tell of a payment's end without money. A shop's customer may confirm it once more: a later entry counts. */
+const ends: ReadonlySet<unknown> = new Set(['declined', softDeclined]);
+
+/** The latest that the timeline says of a payment. */
+function lastWord(timeline: Invoice['timeline'], id: string): unknown {
+  return timeline.findLast(({ paymentId }) => paymentId === id)?.what;
+}
 
 /**
  * Payments that an unpaid invoice names and that may hold money: nobody has recorded that they ended without. Charging the
  * invoice again would then be a second payment. Pure.
  */
 export function unrecordedPayments(invoice: Pick<Invoice, 'payment' | 'timeline'>): string[] {
-  const ended = new Set(
-    invoice.timeline.filter(({ what }) => ends.has(what)).map(({ paymentId }) => paymentId),
-  );
-  return paymentIdsOf(invoice).filter((id) => !ended.has(id));
+  return paymentIdsOf(invoice).filter((id) => !ends.has(lastWord(invoice.timeline, id)));
 }
 
 const decisions: ReadonlySet<string> = new Set(['voided', 'retried', voidUndone]);
@@ -46,8 +48,8 @@ export function otherPayments(
   invoice: Pick<Invoice, 'payment' | 'timeline'>,
   paymentId: string | undefined,
 ): string[] {
-  const none = invoice.timeline.filter(({ what }) => what === foreignPayment || what === lookedUp);
-  return unrecordedPayments(invoice).filter(
-    (id) => id !== paymentId && !none.some((entry) => entry.paymentId === id),
-  );
+  return unrecordedPayments(invoice).filter((id) => {
+    const word = lastWord(invoice.timeline, id);
+    return id !== paymentId && word !== foreignPayment && word !== lookedUp;
+  });
 }

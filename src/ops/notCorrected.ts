@@ -56,7 +56,7 @@ export function whyNotCorrected(it: string, why: NotCorrected, advice: Advice): 
     case 'mayBeCharged':
       return `${it} may have been charged: ${advice.mayBeCharged}`;
     case 'notCanceled':
-      return `the provider does not cancel payment ${why.paymentId} of ${it} (${why.message}): wait for the outcome, then refund`;
+      return `the provider does not cancel payment ${why.paymentId} of ${it} (${why.message}): wait for the outcome, then refund it, or void it if that has failed`;
     case 'wait':
       return `the provider has no payment for ${it} yet, but a call may still be in flight: ask again from ${why.until} on`;
     case 'unclear':

@@ -31,6 +31,7 @@ const paid = anInvoice({ status: 'paid', payment: { ...key, id: 'pi_1', paidAt: 
 const seen = (progress: PaymentProgress, reversals: ProviderReversals = noReversals): ProviderPayment => ({
   kind: 'payment',
   paymentId: 'pi_1',
+  madeBy: 'us',
   invoiceId: 'inv-1',
   customerId: anInvoice().customerId,
   amountMinor: anInvoice().amountMinor,
@@ -66,11 +67,11 @@ describe('a payment in progress', () => {
     });
   });
 
-  test('has been refunded when its success is seen: paid, with the refund, and without a receipt', () => {
+  test('has been refunded when its success is seen: paid, and both are announced', () => {
     const decision = decide(processing, seen({ kind: 'succeeded' }, refund('succeeded')));
     expect(decision).toMatchObject({
       change: { set: { status: 'paid', reversals: { refundedMinor: 500 } } },
-      ends: [{ kind: 'refunded', reversalId: 're_1', reversedMinor: 500 }],
+      ends: [{ kind: 'paid' }, { kind: 'refunded', reversalId: 're_1', reversedMinor: 500 }],
     });
   });
 
@@ -80,6 +81,46 @@ describe('a payment in progress', () => {
   ])('has %s when its success is seen: the money is there, and its receipt follows', (_, reversals, ends) => {
     const decision = decide(processing, seen({ kind: 'succeeded' }, reversals));
     expect(decision.kind === 'change' && decision.ends.map(({ kind }) => kind)).toEqual(ends);
+  });
+
+  test.each<PaymentProgress>([
+    { kind: 'failed', severity: 'soft', code: 'insufficient_funds', message: 'none' },
+    { kind: 'failed', severity: 'hard', code: 'account_closed', message: 'closed' },
+    { kind: 'canceled' },
+  ])('of a shop that comes to nothing is none: our key waits a day, and for the due date: %o', (progress) => {
+    const { madeBy: _, ...ofShop } = seen(progress);
+    for (const [dueAt, actionableAt] of [
+      ['2026-01-01T00:00:00.000Z', '2026-01-06T12:00:00.000Z'],
+      ['2026-02-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z'],
+    ] as const) {
+      const decision = decide({ ...processing, dueAt }, ofShop);
+      expect(decision).toMatchObject({
+        change: { set: { status: 'pending', payment: key, attempts: 0, actionableAt } },
+        ends: [],
+      });
+    }
+  });
+
+  test('that turned up after a void and comes to nothing leaves it voided', () => {
+    const timeline = ['voided', 'parked', 'processing'].map((what) => ({ at, by: 'ada', what }));
+    const soft = { kind: 'failed', severity: 'soft', code: 'insufficient_funds', message: 'none' } as const;
+    expect(decide({ ...processing, timeline }, seen(soft))).toMatchObject({
+      change: { set: { status: 'voided' }, clear: ['checkAt', 'reversals'] },
+      entry: { what: 'declined', paymentId: 'pi_1' },
+      ends: [],
+    });
+  });
+
+  test('of a shop that has failed once and succeeded since still counts when another one fails', () => {
+    const hard = { kind: 'failed', severity: 'hard', code: 'account_closed', message: 'closed' } as const;
+    const timeline = [
+      { at, by: 'host-a', what: 'retry: declined', paymentId: 'pi_shop' },
+      { at, by: 'host-a', what: 'second payment', paymentId: 'pi_shop' },
+    ];
+    expect(decide({ ...processing, timeline }, seen(hard))).toMatchObject({
+      change: { set: { status: 'parked' } },
+      entry: { paymentId: 'pi_shop' },
+    });
   });
 
   test('fails softly: the next key, on the schedule of declines', () => {

@@ -36,14 +36,18 @@ async function put({ id, shard }: Subject, changes: Partial<Invoice>): Promise<v
 }
 
 /** Somebody pays past the app, and an event tells. */
-async function paidElsewhere(invoice: Subject, amount?: number): Promise<string> {
+async function paidElsewhere(
+  invoice: Subject,
+  amount?: number,
+  [method, type] = ['pm_card_visa', 'card'],
+): Promise<string> {
   const { amountMinor, currency, customerId } = await invoice.stored();
   const { id: paymentId } = await stripe.paymentIntents.create({
     amount: amount ?? amountMinor,
     currency: currency.toLowerCase(),
     customer: customerId,
-    payment_method: 'pm_card_visa',
-    allowed_payment_method_types: ['card'],
+    payment_method: method,
+    allowed_payment_method_types: [type],
     confirm: true,
     off_session: true,
     metadata: { invoiceId: invoice.id },
@@ -56,6 +60,13 @@ async function paidElsewhere(invoice: Subject, amount?: number): Promise<string>
     assertHeld() {},
   });
   return paymentId;
+}
+
+async function debitAfterVoid(): Promise<Subject> {
+  const invoice = await app.invoice();
+  await corrected.void(invoice.id);
+  await paidElsewhere(invoice, undefined, ['pm_usBankAccount_accountClosed', 'us_bank_account']);
+  return invoice;
 }
 
 const later = () => app.clock.advance(callsOverMs);
@@ -180,6 +191,28 @@ const states: Record<
     },
     says: /retry the invoice to record it/,
     ends: { retry: records },
+  },
+  'somebody pays it by a debit after it was voided': {
+    make: debitAfterVoid,
+    says: /void it again, which cancels the payment if that is possible/,
+    ends: {
+      void: voids,
+      // It is followed, and fails: the void holds.
+      async retry(invoice) {
+        expect(await corrected.retry(invoice.id)).toMatchObject({ kind: 'recorded', status: 'processing' });
+        await app.pass(14 * day);
+        expect(await invoice.stored()).toMatchObject({ status: 'voided', payment: { keyNumber: 1 } });
+      },
+      // The debit has failed, and nobody has told us: a retry to record it charges nothing.
+      async 'retry too late'(invoice) {
+        await app.clock.advance(14 * day);
+        expect(await corrected.retry(invoice.id)).toMatchObject({
+          kind: 'unclear',
+          message: expect.stringMatching(/void it again, or retry it with notCharged/) as string,
+        });
+        await voids(invoice);
+      },
+    },
   },
   'its payment has ended without money, and there is another': {
     async make() {

@@ -118,25 +118,37 @@ const whyNotRetried = {
     'it names a payment that nobody has recorded: retry it by itself, which asks the provider first',
 } as const;
 
-/** Voids a piece, one by one: most have to be looked for at the provider first. */
+/**
+ * Voids a piece, one by one: most have to be looked for at the provider first. What this run has voided counts, even if somebody has
+ * undone it since, and what no longer matches is left alone.
+ */
 export async function voidPiece(
   parts: CorrectionParts,
   { ids }: InvoicePiece,
+  filter: BulkInvoiceFilter,
   { runId, actor, reason, assertHeld }: OnBehalf,
 ): Promise<PieceDone> {
   const limit = pLimit(atOnce);
   const results = await Promise.all(
     ids.map((id) =>
-      limit(() => {
+      limit(async () => {
+        const invoice = await parts.invoices.find(id);
         assertHeld();
+        if (invoice?.timeline.some((entry) => entry.runId === runId)) return { kind: 'voided' as const };
+        if (invoice !== undefined && !isAskedFor(invoice, filter)) return { kind: 'changed' as const };
         return voidInvoice(parts, id, { actor, reason, runId });
       }),
     ),
   );
   const counts: Record<string, number> = {};
-  for (const { kind } of results) counts[kind] = (counts[kind] ?? 0) + 1;
-  const refused = results.flatMap((result, index) =>
-    result.kind === 'voided' ? [] : [{ id: ids[index] ?? '', why: whyNotCorrected('it', result, ofVoid) }],
-  );
+  for (const { kind } of results) {
+    const counted = kind === 'changed' ? countedAs[kind] : kind;
+    counts[counted] = (counts[counted] ?? 0) + 1;
+  }
+  const refused = results.flatMap((result, index) => {
+    if (result.kind === 'voided') return [];
+    const why = result.kind === 'changed' ? whyNotRetried.changed : whyNotCorrected('it', result, ofVoid);
+    return [{ id: ids[index] ?? '', why }];
+  });
   return { counts, refused };
 }

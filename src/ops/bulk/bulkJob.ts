@@ -118,7 +118,8 @@ export function bulkJob(parts: BulkParts): Job {
       return { counts: await movePiece(parts, action, piece, { ...who, again, at: iso() }), refused: [] };
     if (action === 'retry' && piece.kind === 'invoices')
       return retryPiece({ invoices, instance }, piece, request.filter, who);
-    if (action === 'void' && piece.kind === 'invoices') return voidPiece(corrections, piece, who);
+    if (action === 'void' && piece.kind === 'invoices')
+      return voidPiece(corrections, piece, request.filter, who);
     throw new Error(`a bulk ${action} has no ${piece.kind}`);
   }
 }

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { decideBulkRetry } from '../../../src/ops/bulk/bulkInvoices.ts';
+import { cosmosInvoiceStore } from '../../../src/invoice/store/cosmosInvoiceStore.ts';
+import { decideBulkRetry, voidPiece } from '../../../src/ops/bulk/bulkInvoices.ts';
 import type { BulkRequest } from '../../../src/ops/bulk/bulkRequest.ts';
 import { anInvoice } from '../../support/anInvoice.ts';
+import { correctionParts } from '../../support/correctionParts.ts';
 import { isFull } from '../../support/onlyInFull.ts';
+import { virtualClock } from '../../support/virtualClock.ts';
 import { at, type BulkWorld, bulkWorld } from './bulkWorld.ts';
 
 /** Numbers of writes after which a process is killed: every third in `npm test`. */
@@ -182,6 +185,28 @@ test('a bulk void voids what was never charged, and counts the rest by why not',
   expect(record?.counts).toEqual({ voided: 2 });
   expect((await world.invoice('v-1')).status).toBe('voided');
   expect((await world.invoice('v-3')).status).toBe('parked');
+});
+
+test('a bulk void that goes on after its host has died leaves alone what changed meanwhile', async () => {
+  const undone = [
+    { at, what: 'voided', by: 'ada', runId: 'run-1' },
+    { at, what: 'void undone', by: 'ben' },
+  ];
+  await world.invoices({ id: 'v-4', timeline: undone }, { ...parked('v-5') }, { id: 'v-6' });
+  const clock = virtualClock(Date.parse(at));
+  const invoices = cosmosInvoiceStore(world.cosmos.containers.invoices, { clock, shards: 4 });
+  const parts = correctionParts({ invoices, clock });
+  const piece = { kind: 'invoices' as const, shard: '', ids: ['v-4', 'v-5', 'v-6'] };
+  const done = await voidPiece(
+    parts,
+    piece,
+    { status: 'pending' },
+    { ...who, runId: 'run-1', assertHeld() {} },
+  );
+  expect(done.counts).toEqual({ voided: 2, changedMeanwhile: 1 });
+  expect(done.refused).toEqual([{ id: 'v-5', why: 'it has changed meanwhile, and no longer matches' }]);
+  expect((await world.invoice('v-4')).status).toBe('pending');
+  expect((await world.invoice('v-6')).status).toBe('voided');
 });
 
 describe('messages of the outbox', () => {
