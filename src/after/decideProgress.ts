@@ -4,6 +4,7 @@ import {
   foreignPayment,
   lookedUp,
   otherPayments,
+  paymentFailed,
   softDeclined,
   wasVoided,
 } from '../invoice/namedPayments.ts';
@@ -207,7 +208,7 @@ export function decideProgress(
     return {
       kind: 'change',
       change: { set, clear: endedClears },
-      entry: { what: 'declined', paymentId, reason },
+      entry: { what: paymentFailed, paymentId, reason },
     };
   }
 
@@ -222,7 +223,7 @@ export function decideProgress(
     return {
       kind: 'change',
       change: { set, clear: endedClears },
-      entry: { what: softDeclined, paymentId, reason, nextAt: actionableAt },
+      entry: { what: paymentFailed, paymentId, reason, nextAt: actionableAt },
     };
   }
 

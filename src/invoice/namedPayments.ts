@@ -16,8 +16,11 @@ export function paymentIdsOf({ payment, timeline }: Pick<Invoice, 'payment' | 't
 /** Name of the timeline's entry for a decline after which the next key is charged later. */
 export const softDeclined = 'retry: declined';
 
+/** Name of the entry for the end of a payment that was not made under the present key: that key may have been sent. */
+export const paymentFailed = 'payment failed';
+
 /** Entries that tell of a payment's end without money. A shop's customer may confirm it once more: a later entry counts. */
-const ends: ReadonlySet<unknown> = new Set(['declined', softDeclined]);
+const ends: ReadonlySet<unknown> = new Set(['declined', softDeclined, paymentFailed]);
 
 /** The latest that the timeline says of a payment. */
 function lastWord(timeline: Invoice['timeline'], id: string): unknown {

@@ -106,7 +106,7 @@ describe('a payment in progress', () => {
     const soft = { kind: 'failed', severity: 'soft', code: 'insufficient_funds', message: 'none' } as const;
     expect(decide({ ...processing, timeline }, seen(soft))).toMatchObject({
       change: { set: { status: 'voided' }, clear: ['checkAt', 'reversals'] },
-      entry: { what: 'declined', paymentId: 'pi_1' },
+      entry: { what: 'payment failed', paymentId: 'pi_1' },
       ends: [],
     });
   });

@@ -28,6 +28,7 @@ function violatedBy(before: string, after: string, refunds: Parameters<typeof pa
     mayHoldBack: () => true,
     madeByHand: () => false,
     pays: () => true,
+    now: () => Date.parse('2026-03-02T08:00:00.000Z'),
     isVoided: () => false,
     claiming() {},
   });

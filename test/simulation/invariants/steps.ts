@@ -21,6 +21,7 @@ export interface InvoiceDocument extends StoredDocument {
   customerId: string;
   amountMinor: number;
   currency: string;
+  dueAt: string;
   status: InvoiceStatus;
   actionableAt?: string;
   checkAt?: string;
@@ -59,6 +60,15 @@ export function lastDecision(invoice: Pick<InvoiceDocument, 'timeline'> | undefi
   return invoice?.timeline.findLast(({ what }) => what === 'voided' || what === voidUndone)?.what;
 }
 
+/** True if a person has voided it, and nobody has asked for another try since. */
+function staysVoided(invoice: Pick<InvoiceDocument, 'timeline'> | undefined): boolean {
+  const decided = ['voided', voidUndone, 'retried'];
+  return invoice?.timeline.findLast(({ what }) => decided.includes(what))?.what === 'voided';
+}
+
+/** Furthest that a wall clock is wrong (ms): set by two hours, and up to 90 s from the beginning. */
+const worstClockMs = 2.1 * 3_600_000;
+
 export function asInvoice(document: StoredDocument | undefined): InvoiceDocument | undefined {
   return document?.type === 'invoice' ? (document as InvoiceDocument) : undefined;
 }
@@ -92,6 +102,8 @@ export function createStepChecks(parts: {
   madeByHand: (refundId: string) => boolean;
   /** False for a copy of the database that lacks what was paid since its time: it is checked before it pays. */
   pays: () => boolean;
+  /** Time of the world (ms). */
+  now: () => number;
   /** True if a person was told that it is voided. */
   isVoided: (invoiceId: string) => boolean;
   /** A machine is going to send claims. */
@@ -142,10 +154,20 @@ export function createStepChecks(parts: {
           invoiceId,
         );
       const stored = invoice(invoiceId);
-      if (parts.isVoided(invoiceId))
+      if (parts.isVoided(invoiceId) || staysVoided(stored))
         report(
           'a void holds',
           `${idempotencyKey} is charged, and a person has voided the invoice`,
+          invoiceId,
+        );
+      if (
+        stored !== undefined &&
+        Date.parse(stored.dueAt) > parts.now() + worstClockMs &&
+        !stored.timeline.some(({ what }) => what === 'retried')
+      )
+        report(
+          'not before it is due',
+          `${idempotencyKey} is charged, and it is due ${stored.dueAt}`,
           invoiceId,
         );
       for (const one of others) if (stored !== undefined) adviceIsSafe(stored, one);

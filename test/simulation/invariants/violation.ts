@@ -15,6 +15,7 @@ export const invariants = {
   'paid alone': 'what may crash its process is called together with something else',
   'advice is safe': 'an invoice is charged although it names a payment that may hold its money',
   'a void holds': 'an invoice is charged that a person has voided',
+  'not before it is due': 'an invoice is charged hours before it is due, and nobody has asked for it',
   'others are left alone': 'a payment of another customer or deployment is recorded, refunded or canceled',
   'second payments are seen':
     'somebody else has paid an invoice, was told of, and the invoice does not say so',

@@ -414,7 +414,7 @@ function payment(
     names: random.next() < 0.85,
     customer: random.next() < 0.75 ? 'same' : 'other',
     amount: random.next() < 0.75 ? 'same' : 'other',
-    ends: random.pick(['succeeded', 'succeeded', 'succeeded', 'slow', 'waits', 'fails']),
+    ends: random.pick(['succeeded', 'succeeded', 'succeeded', 'slow', 'bounces', 'waits', 'fails']),
     afterMs: random.pick([30 * second, 10 * minute, 3 * hour, 2 * day]),
   };
 }

@@ -81,8 +81,8 @@ export interface OutsidePayment extends Content {
   by: Exclude<Maker, 'app'>;
   /** Absent: it names no invoice. */
   invoiceId?: string;
-  /** `waits`: for a customer, who confirms it after `afterMs`. */
-  ends: 'succeeded' | 'slow' | 'fails' | 'waits';
+  /** `waits`: for a customer, who confirms it after `afterMs`. `bounces`: it is in progress until then, and fails. */
+  ends: 'succeeded' | 'slow' | 'bounces' | 'fails' | 'waits';
   afterMs: number;
 }
 
@@ -451,6 +451,17 @@ export function createProvider({
           const payment = add(making, { kind: 'alive', state: 'processing' });
           tell(payment, 'alive');
           later(afterMs, () => succeed(payment));
+          return payment;
+        }
+        case 'bounces': {
+          const payment = add(making, { kind: 'alive', state: 'processing' });
+          tell(payment, 'alive');
+          later(afterMs, () => {
+            if (payment.progress.kind !== 'alive') return;
+            const why = { severity: 'soft', code: 'insufficient_funds', message: 'declined' } as const;
+            payment.progress = { kind: 'failed', ...why };
+            tell(payment, 'failed');
+          });
           return payment;
         }
         case 'fails': {
