@@ -75,9 +75,10 @@ const answer = await stripeProvider({ secretKey, apiBase, timeoutMs: 30_000 }).a
 const given = answer.kind === 'account' ? answer : undefined;
 const problem =
   given === undefined
-    ? `STRIPE_SECRET_KEY: the provider does not take it: ${answer.message}`
+    ? `STRIPE_SECRET_KEY: the provider does not say whose it is: ${answer.message}`
     : recorded &&
       otherAccount(recorded, { mode: given.mode, ...(given.id === undefined ? {} : { account: given.id }) });
+if (given?.message !== undefined) console.error(`only the mode of the account is compared: ${given.message}`);
 if (problem !== undefined) {
   console.error(problem);
   process.exit(2);

@@ -36,7 +36,7 @@ function isLacking(invoice: Invoice | undefined, { change }: JournaledChange): b
     case 'voided':
       return true;
     case 'dueDate':
-      return dueAt !== change.dueAt;
+      return status !== 'processing' && dueAt !== change.dueAt;
     case 'paymentMethod':
       return status !== 'processing' && payment.method?.id !== change.paymentMethod;
   }

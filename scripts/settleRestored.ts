@@ -235,14 +235,17 @@ export async function* settleRestored({
  * and no correction is made to one that is claimed. It may have been called under its key, which stays.
  */
 export async function endClaim(invoices: Pick<InvoiceStore, 'update'>, id: string): Promise<void> {
-  const at = new Date().toISOString();
+  const now = Date.now();
+  const at = new Date(now).toISOString();
+  // Later than now, so that it can be retried with another payment method.
+  const actionableAt = new Date(now + 3_600_000).toISOString();
   await invoices.update<{ kind: 'free' }>(id, {
     decide: (invoice) =>
       invoice.status === 'claimed'
         ? {
             kind: 'change',
             change: {
-              set: { status: 'pending', actionableAt: at },
+              set: { status: 'pending', actionableAt },
               clear: ['claim'],
               entry: { at, by, what: 'claim ended' },
             },

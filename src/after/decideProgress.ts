@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
+import { advised } from '../invoice/advice.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import {
   foreignPayment,
   lookedUp,
   otherPayments,
-  paymentFailed,
   softDeclined,
   wasVoided,
 } from '../invoice/namedPayments.ts';
@@ -96,7 +96,7 @@ export function decideProgress(
     return parkedFor(paymentId, reason, { clear: ['actionableAt', 'declinedAt'] });
   }
 
-  function parkedFor(payment: string, reason: string, change: Recorded['change']): ProgressDecision {
+  function parkedFor(payment: string, reason: string, change: Recorded['change']): Recorded {
     return {
       kind: 'change',
       change: { ...change, set: { ...change.set, status: 'parked', reason } },
@@ -180,8 +180,9 @@ export function decideProgress(
     if (other !== undefined) return leftToAnother(other);
     const decided = decideDecline(known(payment), decline, policy, now);
     const { reason } = decided;
-    if (wasVoided(invoice)) return voidedAgain(reason);
-    if (found.madeBy !== 'us') return asIfNeverMade(reason);
+    if (found.madeBy !== 'us' && payment.keyCreatedAt === undefined && !wasVoided(invoice))
+      return asIfNeverMade(reason);
+    if (found.madeBy !== 'us' || wasVoided(invoice)) return leftToPerson(reason);
     if (decided.kind === 'retry') {
       const { payment: next, attempts, at: actionableAt } = decided;
       return {
@@ -201,20 +202,15 @@ export function decideProgress(
     };
   }
 
-  /** It turned up after a person had voided the invoice, and was only followed since. */
-  function voidedAgain(why: string): ProgressDecision {
-    const reason = `it was voided, and payment ${paymentId} has come to nothing: ${why}`;
-    const set = { status: 'voided' as const, reason, payment: known(payment) };
-    return {
-      kind: 'change',
-      change: { set, clear: endedClears },
-      entry: { what: paymentFailed, paymentId, reason },
-    };
+  /** It was only followed: the invoice had been voided, or our own key may have been sent, and declined. */
+  function leftToPerson(why: string): ProgressDecision {
+    const reason = advised(`payment ${paymentId} has come to nothing (${why})`, 'mayBeCharged');
+    return parkedFor(paymentId, reason, { set: { payment: known(payment) }, clear: endedClears });
   }
 
   /**
-   * A shop's payment that has failed is none: our key is as it was. Its customer may be about to try another card, so we wait as
-   * after a first decline, and for the due date.
+   * A shop's payment that has failed is none: our key, which was never sent, is as it was. The customer may be about to try another
+   * card, so we wait as after a first decline, and for the due date.
    */
   function asIfNeverMade(reason: string): ProgressDecision {
     const [wait = 0] = policy.softDeclineRetryMs;
@@ -223,7 +219,7 @@ export function decideProgress(
     return {
       kind: 'change',
       change: { set, clear: endedClears },
-      entry: { what: paymentFailed, paymentId, reason, nextAt: actionableAt },
+      entry: { what: softDeclined, paymentId, reason, nextAt: actionableAt },
     };
   }
 
@@ -241,8 +237,8 @@ export function decideProgress(
   /** The awaited payment has come to nothing, and there is another one: the next key might be one too many. */
   function leftToAnother(other: string): ProgressDecision {
     const reason = `payment ${paymentId} has ended, but payment ${other} names the invoice, too: retry it, which asks about that one first`;
-    const next = nextKey(payment, { declines: payment.declines });
-    return parkedFor(other, reason, { set: { payment: next }, clear: endedClears });
+    const next = found.madeBy === 'us' ? nextKey(payment, { declines: payment.declines }) : known(payment);
+    return { ...parkedFor(other, reason, { set: { payment: next }, clear: endedClears }), others: [other] };
   }
 
   /** A check that finds it alive sets the next one. An event between two checks only says how it stands. */

@@ -164,10 +164,15 @@ function decideWord(
   const free = after.refunds.filter(
     (one) => ids.has(one.id) && one.status === 'requested' && one.mayBe === undefined,
   );
+  // Not if there is another one that it may be.
+  const isOrdered = free.some(({ id }) => id === refundId);
   return {
     kind: 'change',
     change: withReversals(after, now),
-    entry: { what: isSame ? 'refund found' : 'refund ordered again', ...word },
+    entry: {
+      what: isSame ? 'refund found' : isOrdered ? 'refund ordered again' : 'refund is another',
+      ...word,
+    },
     orders: free.map(({ id }) => id),
   };
 }

@@ -55,7 +55,7 @@ export function decideVoid(invoice: Pick<Invoice, 'status' | 'payment' | 'timeli
 export function voided({ payment }: Pick<Invoice, 'payment'>, reason: string): Recorded['change'] {
   return {
     set: { status: 'voided', reason, payment: known(payment) },
-    clear: ['actionableAt', 'checkAt', 'declinedAt', 'reversals'],
+    clear: ['actionableAt', 'checkAt', 'declinedAt'],
   };
 }
 

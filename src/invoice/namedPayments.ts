@@ -1,5 +1,5 @@
 import type { Invoice } from './invoice.ts';
-import { voidUndone } from './timeline.ts';
+import { decisions } from './timeline.ts';
 
 /** The payments that an invoice names, in its state and its timeline: any of them may hold money. */
 
@@ -16,11 +16,8 @@ export function paymentIdsOf({ payment, timeline }: Pick<Invoice, 'payment' | 't
 /** Name of the timeline's entry for a decline after which the next key is charged later. */
 export const softDeclined = 'retry: declined';
 
-/** Name of the entry for the end of a payment that was not made under the present key: that key may have been sent. */
-export const paymentFailed = 'payment failed';
-
 /** Entries that tell of a payment's end without money. A shop's customer may confirm it once more: a later entry counts. */
-const ends: ReadonlySet<unknown> = new Set(['declined', softDeclined, paymentFailed]);
+const ends: ReadonlySet<unknown> = new Set(['declined', softDeclined]);
 
 /** The latest that the timeline says of a payment. */
 function lastWord(timeline: Invoice['timeline'], id: string): unknown {
@@ -34,8 +31,6 @@ function lastWord(timeline: Invoice['timeline'], id: string): unknown {
 export function unrecordedPayments(invoice: Pick<Invoice, 'payment' | 'timeline'>): string[] {
   return paymentIdsOf(invoice).filter((id) => !ends.has(lastWord(invoice.timeline, id)));
 }
-
-const decisions: ReadonlySet<string> = new Set(['voided', 'retried', voidUndone]);
 
 /** True if a person's last decision about an invoice was to void it: then no payment that turns up makes it paid. Pure. */
 export function wasVoided({ timeline }: Pick<Invoice, 'timeline'>): boolean {

@@ -20,11 +20,30 @@ export const maxEntries = 100;
  */
 const keptBytes = 8 * 1024;
 
-/** A timeline that has reached its bound, without its middle: the first entry, earlier notes and the latest are kept. Pure. */
-export function shortened<Entry extends { what: string }>(timeline: readonly Entry[]): Entry[] {
+/** Payments on which the last word is kept. */
+const mostPayments = 10;
+
+/** Entries by which people decide about an invoice: the latest of them counts. */
+export const decisions: ReadonlySet<string> = new Set(['voided', 'retried', voidUndone]);
+
+/**
+ * A timeline that has reached its bound, without its middle: the first entry, earlier notes, the latest decision, the last word on
+ * each payment and the latest entries are kept. Pure.
+ */
+export function shortened<Entry extends { what: string; paymentId?: unknown }>(
+  timeline: readonly Entry[],
+): Entry[] {
   const latest = latestOf(timeline, 1);
-  const notes = timeline.slice(1, timeline.length - latest.length).filter(({ what }) => what === noteEntry);
-  return [...timeline.slice(0, 1), ...latestOf(notes, 0.5), ...latest];
+  const earlier = timeline.slice(1, timeline.length - latest.length);
+  const notes = latestOf(
+    earlier.filter(({ what }) => what === noteEntry),
+    0.5,
+  );
+  const decided = timeline.findLast(({ what }) => decisions.has(what));
+  const words = new Map(timeline.map((entry) => [entry.paymentId, entry]));
+  words.delete(undefined);
+  const kept = new Set<Entry | undefined>([...notes, decided, ...[...words.values()].slice(-mostPayments)]);
+  return [...timeline.slice(0, 1), ...earlier.filter((entry) => kept.has(entry)), ...latest];
 }
 
 function latestOf<Entry>(entries: readonly Entry[], share: number): Entry[] {

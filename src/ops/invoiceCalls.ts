@@ -16,6 +16,7 @@ import {
   totalsAnswer,
 } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
+import { unnamed } from './customerCalls.ts';
 import { continuationQuery, invoiceFilter, oneOf, reasonBody, reasonSchema } from './fields.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
 import { pageAnswer } from './listPages.ts';
@@ -100,7 +101,7 @@ export const invoiceCalls = {
     problems: [413],
     async handle({ query, record }, { invoices }) {
       const answer = await exportInvoices(invoices, query);
-      await record('invoices', query);
+      await record('invoices', unnamed(query));
       return answer;
     },
   }),

@@ -14,6 +14,7 @@ import { bulkJob } from './bulk/bulkJob.ts';
 import type { AuditRecorder, Call, CallParts } from './call.ts';
 import { type Caller, callerOf, named, whyNotAdmitted } from './caller.ts';
 import { type CallId, calls, forEachCall } from './calls.ts';
+import { unnamed } from './customerCalls.ts';
 import { readBody } from './jsonBody.ts';
 import { unsealed, withSealedPlace } from './listPages.ts';
 import type { OpsParts } from './opsParts.ts';
@@ -95,7 +96,7 @@ async function respond(
   const id = request.params.id ?? '';
   const list = `${route} ${id}`;
   const isList = 'continuation' in (call.query?.shape ?? {});
-  const asking: { continuation?: string } = { ...query.value };
+  const asking: { continuation?: string; customer?: string } = { ...query.value };
   if (asking.continuation !== undefined) {
     const continuation = unsealed(list, asking.continuation);
     if (continuation === undefined) return badContinuation();
@@ -104,7 +105,7 @@ async function respond(
   const targets = call.targets?.(body?.value) ?? [id || route];
   // Nobody can erase a customer, or the text of a note, from the journal.
   const { customerId: _customer, text: _note, ...asks } = { ...(body?.value as ToErase | undefined) };
-  const changes = { ...asking, ...asks, idempotencyKey: key.value };
+  const changes = { ...unnamed(asking), ...asks, idempotencyKey: key.value };
   const intent =
     audit === undefined ? undefined : await intend(parts, caller, { action: audit, targets, changes });
   // Only those that are audited record anything.

@@ -39,6 +39,10 @@ const seen = (progress: PaymentProgress, reversals: ProviderReversals = noRevers
   progress,
   reversals,
 });
+const ofShop = (progress: PaymentProgress): ProviderPayment => {
+  const { madeBy: _, ...rest } = seen(progress);
+  return rest;
+};
 const refund = (status: 'pending' | 'succeeded' | 'failed') => ({
   refunds: [{ providerId: 're_1', amountMinor: 500, status, at }],
   disputes: [],
@@ -88,26 +92,31 @@ describe('a payment in progress', () => {
     { kind: 'failed', severity: 'hard', code: 'account_closed', message: 'closed' },
     { kind: 'canceled' },
   ])('of a shop that comes to nothing is none: our key waits a day, and for the due date: %o', (progress) => {
-    const { madeBy: _, ...ofShop } = seen(progress);
+    const fresh = { keyNumber: 1, declines: 0, deferrals: 0 };
+    const followed = { ...processing, payment: { ...fresh, inProgress } };
     for (const [dueAt, actionableAt] of [
       ['2026-01-01T00:00:00.000Z', '2026-01-06T12:00:00.000Z'],
       ['2026-02-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z'],
     ] as const) {
-      const decision = decide({ ...processing, dueAt }, ofShop);
+      const decision = decide({ ...followed, dueAt }, ofShop(progress));
       expect(decision).toMatchObject({
-        change: { set: { status: 'pending', payment: key, attempts: 0, actionableAt } },
+        change: { set: { status: 'pending', payment: fresh, attempts: 0, actionableAt } },
         ends: [],
       });
     }
   });
 
-  test('that turned up after a void and comes to nothing leaves it voided', () => {
-    const timeline = ['voided', 'parked', 'processing'].map((what) => ({ at, by: 'ada', what }));
+  test.each([
+    ['turned up after a void', ['voided', 'parked', 'processing'], seen],
+    ['is a shop’s, after a call of ours', ['parked', 'processing'], ofShop],
+  ] as const)('that %s and comes to nothing is for a person', (_, whats, of) => {
+    const timeline = whats.map((what) => ({ at, by: 'ada', what }));
     const soft = { kind: 'failed', severity: 'soft', code: 'insufficient_funds', message: 'none' } as const;
-    expect(decide({ ...processing, timeline }, seen(soft))).toMatchObject({
-      change: { set: { status: 'voided' }, clear: ['checkAt', 'reversals'] },
-      entry: { what: 'payment failed', paymentId: 'pi_1' },
-      ends: [],
+    const decision = decide({ ...processing, timeline }, of(soft));
+    expect(decision).toMatchObject({
+      change: { set: { status: 'parked', payment: key }, clear: ['checkAt', 'reversals'] },
+      entry: { what: 'parked', paymentId: 'pi_1' },
+      ends: [{ kind: 'parked' }],
     });
   });
 

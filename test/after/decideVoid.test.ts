@@ -64,6 +64,6 @@ test('a voided invoice waits for nothing', () => {
   });
   expect(voided(invoice, 'a duplicate')).toEqual({
     set: { status: 'voided', reason: 'a duplicate', payment: unused },
-    clear: ['actionableAt', 'checkAt', 'declinedAt', 'reversals'],
+    clear: ['actionableAt', 'checkAt', 'declinedAt'],
   });
 });

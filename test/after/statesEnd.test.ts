@@ -197,11 +197,12 @@ const states: Record<
     says: /void it again, which cancels the payment if that is possible/,
     ends: {
       void: voids,
-      // It is followed, and fails: the void holds.
+      // It is followed, and fails: nothing is charged without another word.
       async retry(invoice) {
         expect(await corrected.retry(invoice.id)).toMatchObject({ kind: 'recorded', status: 'processing' });
         await app.pass(14 * day);
-        expect(await invoice.stored()).toMatchObject({ status: 'voided', payment: { keyNumber: 1 } });
+        expect(await invoice.stored()).toMatchObject({ status: 'parked', payment: { keyNumber: 1 } });
+        await voids(invoice);
       },
       // The debit has failed, and nobody has told us: a retry to record it charges nothing.
       async 'retry too late'(invoice) {

@@ -50,6 +50,7 @@ const sensitiveReads = [
   'Microsoft.DocumentDB/databaseAccounts/readonlykeys/read',
   'Microsoft.OperationalInsights/workspaces/query/read',
   'Microsoft.OperationalInsights/workspaces/query/AppTraces/read',
+  'Microsoft.OperationalInsights/workspaces/tables/query/read',
   'Microsoft.OperationalInsights/workspaces/listKeys/read',
   'Microsoft.OperationalInsights/workspaces/sharedKeys/read',
   'Microsoft.Insights/Components/Api/Read',

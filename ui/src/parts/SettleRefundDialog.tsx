@@ -36,8 +36,15 @@ export function SettleRefundDialog({
       reason="required"
       close={close}
       act={async (reason = '') => {
-        await api.settleRefund(invoiceId, { refundId, providerId, isSame, reason });
-        announce(isSame ? 'The refund is done.' : `A refund of ${amount} is ordered.`);
+        const { reversals } = await api.settleRefund(invoiceId, { refundId, providerId, isSame, reason });
+        const waits = reversals?.refunds.some(({ id, mayBe }) => id === refundId && mayBe !== undefined);
+        announce(
+          isSame
+            ? 'The refund is done.'
+            : waits
+              ? 'Nothing is ordered yet: there is another refund of this amount that it may be.'
+              : `A refund of ${amount} is ordered.`,
+        );
         done();
       }}
     >

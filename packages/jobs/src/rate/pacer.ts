@@ -191,7 +191,7 @@ function createSupply(
         if (sinceMs >= Math.max(silentMs, 3 * storeMs)) goOnAlone(`no answer within ${silentMs} ms`);
         return;
       }
-      if (sinceMs < reserveEveryMs && turns.slots.length > 0) return;
+      if (sinceMs < reserveEveryMs && (silent || turns.slots.length > 0)) return;
       void reserveOnce();
     },
     /** Reports a call that has ended, with the next reservation. */
@@ -268,6 +268,8 @@ function createSupply(
     const own = Math.max(pace() * slowestShare, lastShare * shareWhenSilent);
     const before = Math.max(aloneUntil, turns.slots.at(-1)?.at ?? 0);
     const from = Math.max(shared.now(), before + 1000 / own);
+    // Those that the store grants meanwhile would stand behind it.
+    if (from > shared.now() + aheadMs) return;
     const count = Math.max(0, Math.min(wanted(), Math.ceil((own * aheadMs) / 1000)));
     const slots = slotsOf({ pace: own, epoch: schedule?.epoch ?? 0 }, from, count);
     aloneUntil = slots.at(-1)?.at ?? aloneUntil;
