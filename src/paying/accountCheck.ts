@@ -49,6 +49,11 @@ export function checkedAccount(
   return {
     /** Asked before each call. The first waits for a turn and for the provider. */
     admission,
+    /** A turn for a look at no payment in particular: none in another account. Such a look records no account. */
+    async turn(...asked: Parameters<typeof turns.turn>) {
+      const isOurs = (await recordedAccount(documents)) === undefined || (await admission()).kind === 'same';
+      return isOurs ? turns.turn(...asked) : undefined;
+    },
     /**
      * Asks whether the provider takes our key, at most every two minutes. Payments would tell too, but only when one is due: a
      * key that was revoked on a quiet evening would be found out by the first payment of the morning.

@@ -32,11 +32,6 @@ export function payments(
   const provider = pacedProvider(given, pace, instance, checked);
   const { checkKey, healthChecks } = checked;
   const account = () => recordedAccount(documents);
-  /** For calls about no payment in particular: none in another account. */
-  const lookups: Pick<typeof pace.lookups, 'turn'> = {
-    turn: async (...asked) =>
-      (await checked.admission()).kind === 'same' ? pace.lookups.turn(...asked) : undefined,
-  };
   const execute = createExecutePayments({ ...paying, provider, instance }, policy);
-  return { provider, lookups, checkKey, healthChecks, account, execute };
+  return { provider, lookups: checked, checkKey, healthChecks, account, execute };
 }

@@ -98,6 +98,24 @@ describe('a customer with more payments than a look-up reads', () => {
     expect(await corrected.void(id, 'sent twice', { provider })).toMatchObject({ kind: 'silent' });
   });
 
+  test('where no search is offered, what was read of them counts', async () => {
+    const provider = await busy('cus_busy_5');
+    const invoice = await app.invoice({ customerId: 'cus_busy_5' });
+    const { payment } = await invoice.pay();
+    const old = new Date(app.clock.now() - 3_600_000).toISOString();
+    const lost = { keyNumber: 1, declines: 0, deferrals: 0, keyCreatedAt: old, unknownSince: old };
+    await app.world.container.item(invoice.id, invoice.shard).patch([
+      { op: 'set', path: '/payment', value: lost },
+      { op: 'set', path: '/status', value: 'parked' },
+    ]);
+    await app.clock.advance(callsOverMs);
+    await app.local('faults', { kind: '400', count: 1, filter: { operation: 'search' } });
+    expect(await corrected.void(invoice.id, 'sent twice', { provider })).toMatchObject({
+      kind: 'recorded',
+      paymentId: payment.id,
+    });
+  });
+
   test('where no search is offered, a person may void the invoice all the same', async () => {
     const provider = await busy('cus_busy_4');
     const { id } = await corrected.parked(ofBusy(4));

@@ -216,6 +216,22 @@ test('after a "no" about one, the other of its amount still waits', async () => 
   expect(await waiting()).toEqual([second]);
 });
 
+test('a "no" orders nothing while another refund by hand may be it', async () => {
+  const one = await aPaid();
+  const requested = await one.request('k', 300);
+  const refundId = requested.kind === 'requested' ? requested.refund.id : '';
+  for (const _ of [1, 2]) await one.byHand(300);
+  await app.pass(5 * minute);
+  const waitsFor = async () =>
+    (await one.reversals())?.refunds.find(({ id }) => id === refundId)?.mayBe ?? '';
+  const first = await waitsFor();
+  const ordered = (await one.orders()).length;
+  expect(await one.settle(refundId, first, false)).toMatchObject({ kind: 'settled' });
+  expect(await one.orders()).toHaveLength(ordered);
+  expect((await one.stored()).timeline.at(-1)).toMatchObject({ what: 'refund is another' });
+  expect(['', first]).not.toContain(await waitsFor());
+});
+
 test('a refund by hand that is recorded between the list and the call is noticed', async () => {
   const one = await aPaid();
   await one.request('k', 300);

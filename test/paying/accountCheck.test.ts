@@ -49,9 +49,9 @@ function aProcess(answer: () => AccountAnswer | RateLimited) {
   const turns = { turn: async () => (paused.now ? undefined : turn) };
   const account = checkedAccount(provider, documents, instance, turns);
   const check = account.admission;
-  const { checkKey } = account;
+  const { checkKey, turn: ofOurs } = account;
   const probe = () => account.healthChecks[0]?.probe();
-  return { clock, telemetry, logged, check, checkKey, probe, paused, ends, asked: () => asked };
+  return { clock, telemetry, logged, check, checkKey, turn: ofOurs, probe, paused, ends, asked: () => asked };
 }
 
 /** The name of the deployment is made once. */
@@ -230,6 +230,15 @@ describe('a provider of another account', () => {
     const both = expect.stringMatching(/acct_1 \(live mode\).*acct_2 \(live mode\)/);
     expect(await other.check()).toEqual({ kind: 'blocked', message: both, retryAfterMs: 60_000 });
     await expect(other.probe()).rejects.toThrow(/acct_1 \(live mode\).*acct_2 \(live mode\)/);
+  });
+
+  test('has no turn for a look at its events, which are not ours; before anything was paid a look records nothing', async () => {
+    const first = aProcess(() => acct('acct_2'));
+    expect(await first.turn(1_000, 'last')).toBeDefined();
+    expect(await stored()).toBeUndefined();
+    await aProcess(() => acct('acct_1')).check();
+    expect(await aProcess(() => acct('acct_1')).turn(1_000, 'last')).toBeDefined();
+    expect(await aProcess(() => acct('acct_2')).turn(1_000, 'last')).toBeUndefined();
   });
 
   test('is found out by the health check, before anything is due', async () => {
