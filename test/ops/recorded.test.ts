@@ -4,6 +4,7 @@ import { journaledActions, journaledChanges } from '../../scripts/readJournal.ts
 import { shardOf } from '../../src/invoice/shard.ts';
 import type { Call as DeclaredCall } from '../../src/ops/call.ts';
 import { type CallId, callIds, calls } from '../../src/ops/calls.ts';
+import { customerHash } from '../../src/ops/customerCalls.ts';
 import { aRequest, bodyOf, type Call, opsForTests, signedIn } from '../support/opsForTests.ts';
 
 const ada = {
@@ -159,6 +160,14 @@ test('an outcome in the audit trail names the person by name and object id, and 
     { invoiceId: 'unpaid', change: { kind: 'voided' }, answered: true },
     { invoiceId: 'voided', change: { kind: 'void undone' }, answered: true },
   ]);
+});
+
+test('an export of one customer names them by a hash: nobody can erase them from the journal or the audit trail', async () => {
+  await using ops = await world();
+  await ops.api.exportInvoices(aRequest({ headers: ada, query: { customer: 'cus_42' } }));
+  const told = JSON.stringify([ops.journal.lines, await ops.audited()]);
+  expect(told).toContain(customerHash('cus_42'));
+  expect(told).not.toContain('cus_42"');
 });
 
 test('a call that is refused to somebody is in the audit trail', async () => {
