@@ -50,7 +50,7 @@ export function checkedAccount(
     /** Asked before each call. The first waits for a turn and for the provider. */
     admission,
     /** A turn for a look at no payment in particular: none in another account. Such a look records no account. */
-    async turn(...asked: Parameters<typeof turns.turn>) {
+    turn: async (...asked: Parameters<typeof turns.turn>) => {
       const isOurs = (await recordedAccount(documents)) === undefined || (await admission()).kind === 'same';
       return isOurs ? turns.turn(...asked) : undefined;
     },
