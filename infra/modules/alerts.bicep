@@ -9,7 +9,7 @@ param alertEmail string
 @description('Addresses that get each alert as JSON (common alert schema), comma-separated.')
 @secure()
 param alertWebhooks string
-@description('Until then alerts are shown, and nobody is told (ISO 8601, UTC). Empty, or past: everybody is told.')
+@description('Until then no alert fires (ISO 8601, UTC). Empty, or past: each does.')
 param quietUntil string
 param now string = utcNow()
 param invoiceIntervalSeconds int
@@ -43,25 +43,10 @@ resource actionGroup 'Microsoft.Insights/actionGroups@2023-01-01' = {
   }
 }
 
-// On a first day the app is not there yet, or waits for its key, and maintenance stops it: the alerts that notice silence fire then.
-// It ends by itself. A later deployment without the parameter leaves one that has ended as it is.
+// On a first day the app is not there yet, or waits for its key, and maintenance stops it: the alerts that notice silence would fire.
+// A fault that is still there at the end fires then. An alert processing rule would hide it for good: an alert that has fired
+// is not sent afterwards (https://learn.microsoft.com/azure/azure-monitor/alerts/alerts-processing-rules).
 var quiet = empty(quietUntil) ? false : dateTimeToEpoch(quietUntil) > dateTimeToEpoch(now)
-resource quietHours 'Microsoft.AlertsManagement/actionRules@2021-08-08' = if (quiet) {
-  name: 'payonce-quiet'
-  location: 'Global'
-  tags: tags
-  properties: {
-    description: 'A first deployment, or maintenance: alerts are shown, and nobody is told.'
-    enabled: true
-    scopes: [resourceGroup().id]
-    actions: [{ actionType: 'RemoveAllActionGroups' }]
-    schedule: {
-      timeZone: 'UTC'
-      effectiveFrom: dateTimeAdd(now, 'PT0S', 'yyyy-MM-ddTHH:mm:ss')
-      effectiveUntil: quiet ? dateTimeAdd(quietUntil, 'PT0S', 'yyyy-MM-ddTHH:mm:ss') : ''
-    }
-  }
-}
 
 // The only window sizes that a log alert accepts.
 var windows = [
@@ -519,7 +504,7 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2021-08-01' = [
       criteria: {
         allOf: [
           {
-            query: alert.query
+            query: quiet ? '${alert.query}| where now() > datetime(${quietUntil})' : alert.query
             timeAggregation: 'Count'
             operator: 'GreaterThan'
             threshold: 0

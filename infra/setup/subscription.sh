@@ -2,7 +2,7 @@
 # Registers the providers and creates the two roles of the deployments. Once for each subscription, by an Owner.
 set -euo pipefail
 : "${1:?expected the subscription id}"
-for NAMESPACE in AlertsManagement App Consumption DocumentDB Insights KeyVault ManagedIdentity Network OperationalInsights ServiceBus Storage Web; do
+for NAMESPACE in App Consumption DocumentDB Insights KeyVault ManagedIdentity Network OperationalInsights ServiceBus Storage Web; do
   az provider register --namespace Microsoft.$NAMESPACE
 done
 for ROLE in deployments locks; do

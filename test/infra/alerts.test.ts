@@ -251,10 +251,12 @@ describe('quiet hours', () => {
     expect(quiet(until)).toBe(expected);
   });
 
-  test('end by themselves, and hide no alert', () => {
-    const body = file.resources.get('quietHours')?.body.text ?? '';
-    expect(body).toContain("actionType: 'RemoveAllActionGroups'");
-    expect(body).toMatch(/effectiveUntil: quiet \? dateTimeAdd\(quietUntil, /);
+  test('end by themselves: what is wrong then fires then', () => {
+    const rules = file.resources.get('rules')?.body.text ?? '';
+    expect(rules).toContain(
+      "query: quiet ? '${alert.query}| where now() > datetime(${quietUntil})' : alert.query",
+    );
+    for (const { query } of alerts) expect(query).toMatch(/\n$/);
   });
 });
 
