@@ -94,7 +94,11 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
       }
     },
 
-    preview: (work) => previewClaims(work.kind === 'claim' ? work.invoices : [], clock.now()),
+    preview(work) {
+      // Without the shard the count is too small. Read again, it is too large: a dry run takes nothing out of the first pages.
+      if (work.kind === 'unreadable') throw new Error(work.error);
+      return previewClaims(work.invoices, clock.now());
+    },
   });
 
   function countOutcomes(counts: RunCounts): void {

@@ -19,12 +19,25 @@ export function wholeNumber<Default extends number | undefined>(fallback: Defaul
     });
 }
 
-/** NCRONTAB with seconds, as far as six fields make one: the host checks their values when it starts the timer. */
+const months = 'january february march april may june july august september october november december';
+const weekdays = 'sunday monday tuesday wednesday thursday friday saturday';
+
+/** Range of each field, and names for its values (https://github.com/atifaziz/NCrontab/wiki/Crontab-Expression). */
+const scheduleFields = [
+  { min: 0, max: 59 },
+  { min: 0, max: 59 },
+  { min: 0, max: 23 },
+  { min: 1, max: 31 },
+  { min: 1, max: 12, names: months.split(' ') },
+  { min: 0, max: 6, names: weekdays.split(' ') },
+];
+
+/** NCRONTAB with seconds. The host would leave out a function whose schedule it refuses, and run the others. */
 export function schedule(fallback: string) {
   return z
     .string()
     .trim()
-    .regex(/^[\w*,/-]+(\s+[\w*,/-]+){5}$/, {
+    .refine(isSchedule, {
       error: ({ input }) =>
         expected(
           'an NCRONTAB expression, {second} {minute} {hour} {day} {month} {day of week}',
@@ -32,6 +45,23 @@ export function schedule(fallback: string) {
         ),
     })
     .default(fallback);
+}
+
+function isSchedule(text: string): boolean {
+  const fields = text.split(/\s+/);
+  return (
+    fields.length === scheduleFields.length &&
+    scheduleFields.every((range, index) => fields[index]?.split(',').every((part) => isWithin(part, range)))
+  );
+}
+
+function isWithin(part: string, { min, max, names = [] }: (typeof scheduleFields)[number]): boolean {
+  const values = /^(\*|\w+(-\w+)?)(\/[1-9]\d*)?$/.exec(part)?.[1]?.split('-') ?? [''];
+  return values.every((value) => {
+    if (/^\d+$/.test(value)) return Number(value) >= min && Number(value) <= max;
+    // The host takes any beginning of a name.
+    return value === '*' || (value !== '' && names.some((name) => name.startsWith(value.toLowerCase())));
+  });
 }
 
 export function stripeKey() {

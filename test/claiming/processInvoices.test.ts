@@ -3,6 +3,7 @@ import { newFence } from '../../packages/jobs/src/claims/fence.ts';
 import { cosmosDocuments } from '../../packages/jobs/src/documents/cosmosDocuments.ts';
 import { createSender, type Dispatcher } from '../../packages/jobs/src/outbox/dispatcher.ts';
 import { type GroupRun, Idle, type Processed, type RunCounts } from '../../packages/jobs/src/runs/job.ts';
+import { runGroup } from '../../packages/jobs/src/runs/runGroup.ts';
 import { LeaseLost } from '../../packages/leases/src/index.ts';
 import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
 import { sendingStore } from '../../src/invoice/store/invoiceWrites.ts';
@@ -11,6 +12,7 @@ import { anInstance } from '../support/anInstance.ts';
 import { followUpsForTests, hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { fastPayments, plentyOfRoom } from '../support/plentyOfRoom.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
+import { virtualLocks } from '../support/virtualLocks.ts';
 
 let world: PayingWorld;
 beforeAll(async () => {
@@ -25,6 +27,15 @@ const run: GroupRun = {
   group: '0',
   instance: 'host-a',
   lease: { key, fence: 5, signal: new AbortController().signal, assertHeld() {} },
+};
+
+const policy = {
+  shards: 1,
+  groups: 1,
+  batchSize: 10,
+  claimStaleMs: 300_000,
+  callWindowMs: 210_000,
+  ceiling: fastPayments,
 };
 
 /** Ids of the first test's invoices; later tests copy them. */
@@ -43,14 +54,7 @@ async function work(dispatcher: Dispatcher = sends, pause = plentyOfRoom.pause, 
       instance,
       checkShards: async () => {},
     },
-    {
-      shards: 1,
-      groups: 1,
-      batchSize: 10,
-      claimStaleMs: 300_000,
-      callWindowMs: 210_000,
-      ceiling: fastPayments,
-    },
+    policy,
   );
   const done: Processed[] = [];
   const previews: RunCounts[] = [];
@@ -95,14 +99,7 @@ describe('process-invoices', () => {
         instance: anInstance({ clock: hastyClock }),
         checkShards: async () => {},
       },
-      {
-        shards: 1,
-        groups: 1,
-        batchSize: 10,
-        claimStaleMs: 300_000,
-        callWindowMs: 210_000,
-        ceiling: fastPayments,
-      },
+      policy,
     );
     const previewed = await Array.fromAsync(job.plan('0', { dryRun: true }));
     expect(previewed.map((piece) => job.preview?.(piece))).toEqual([
@@ -113,6 +110,34 @@ describe('process-invoices', () => {
     ]);
     expect((await world.stored('00', due)).every(({ status }) => status === 'pending')).toBe(true);
     expect((await work()).done.map(({ counts }) => counts.claimed)).toEqual([3]);
+  });
+
+  test('a dry run that cannot read a shard to its end has failed', async () => {
+    const [like] = await world.stored('00', stored.slice(0, 1));
+    const instance = anInstance({ clock: hastyClock });
+    const job = processInvoicesJob(
+      {
+        ...plentyOfRoom,
+        invoices: {
+          ...world.invoices,
+          async *due() {
+            if (like !== undefined) yield [{ ...like, status: 'pending' as const }];
+            throw new Error('the store is away');
+          },
+        },
+        followUps: followUpsForTests,
+        instance,
+        checkShards: async () => {},
+      },
+      policy,
+    );
+    const { locks } = virtualLocks();
+    await using lease = await locks.acquire(key, { instance: run.instance, job: job.name }, { waitMs: 0 });
+    const group = { job, group: '0', runId: run.runId, dryRun: true, lease };
+    expect(await runGroup(group, { instance, report: async () => true })).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining('shard 00: the store is away'),
+    });
   });
 
   test.each(['paused', 'unknown'] as const)(

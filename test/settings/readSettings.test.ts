@@ -235,6 +235,38 @@ describe('readSettings', () => {
     expect(new Set(problemsOf(wrong).map((line) => line.split(':')[0]))).toEqual(new Set(Object.keys(wrong)));
   });
 
+  test.each([
+    '*/15 0-30/5,45 8-18 1,15 jan-Mar,12 MON-fri',
+    '0 0 0 31 December 0-6',
+    '59 59 23 * * Saturday',
+    '  0   0 0 29 2 * ',
+  ])('takes the schedule %s', (text) => {
+    expect(read({ ...good, INVOICE_SCHEDULE: text }).invoiceSchedule).toBe(text.trim());
+  });
+
+  test.each([
+    '0 99 * * * *',
+    '60 * * * * *',
+    '0 0 24 * * *',
+    '0 0 0 0 * *',
+    '0 0 0 32 * *',
+    '0 0 0 1 13 *',
+    '0 0 0 1 0 *',
+    '0 0 0 * * 7',
+    '0 0 0 * mon *',
+    '0 5-60 * * * *',
+    '0 1,, * * * *',
+    '0 */0 * * * *',
+    '0 *-5 * * * *',
+    '0 1/ * * * *',
+    '0 ? * * * *',
+    '0 * * * * * *',
+  ])('refuses the schedule %s, which the host does not take', (text) => {
+    expect(problemsOf({ ...good, INVOICE_SCHEDULE: text })).toEqual([
+      expect.stringMatching(/^INVOICE_SCHEDULE: expected an NCRONTAB expression/),
+    ]);
+  });
+
   test('never repeats a secret, whichever setting it was put in', () => {
     const secret = 'hunter2hunter2';
     const names = [

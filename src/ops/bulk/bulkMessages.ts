@@ -1,4 +1,9 @@
-import { type DeadLetterSource, deadLettersOf, matchesLetter } from '@payonce/jobs/dead-letters';
+import {
+  type DeadLetter,
+  type DeadLetterSource,
+  deadLettersOf,
+  matchesLetter,
+} from '@payonce/jobs/dead-letters';
 import { allPages } from '@payonce/jobs/documents';
 import type { OutboxStore } from '@payonce/jobs/outbox';
 import { Idle, type RunCounts } from '@payonce/jobs/runs';
@@ -57,15 +62,20 @@ async function* parkedMessages(
 const waitMs = 5_000;
 const mostWaits = 30;
 
-/** Passes from the oldest on until nothing is left, or nothing goes any more: then the last piece says what is left. */
+/**
+ * Passes from the oldest on until nothing is left, or nothing goes any more: then the last piece says what is left. Only of
+ * those that are there at first: one that is sent, fails and comes back at once would be sent in every pass.
+ */
 async function* matchingDeadLetters(
   sources: readonly DeadLetterSource[],
   filter: MessageFilter,
 ): AsyncGenerator<MessagePiece | Idle> {
+  const atFirst = new Set<string>();
+  for await (const letter of deadLettersOf(sources, filter)) atFirst.add(placeInAll(letter));
   let before = Number.POSITIVE_INFINITY;
   for (let waits = 0; waits < mostWaits;) {
     let found = 0;
-    for await (const piece of matching(sources, filter)) {
+    for await (const piece of matching(sources, filter, atFirst)) {
       found += piece.ids.length;
       yield piece;
     }
@@ -74,18 +84,23 @@ async function* matchingDeadLetters(
     before = found;
     yield new Idle(waits === 0 ? 0 : waitMs);
   }
-  for await (const piece of matching(sources, filter)) yield { ...piece, outOfReach: true };
+  for await (const piece of matching(sources, filter, atFirst)) yield { ...piece, outOfReach: true };
 }
 
-/** The dead letters that match, once each, source by source. */
+function placeInAll({ source, place }: DeadLetter): string {
+  return `${source} ${place}`;
+}
+
+/** The dead letters that match, once each, source by source. `among`: their places; absent: anywhere. */
 async function* matching(
   sources: readonly DeadLetterSource[],
   filter: MessageFilter,
+  among?: ReadonlySet<string>,
 ): AsyncGenerator<MessagePiece> {
   for (const source of sources) {
     let ids: string[] = [];
     for await (const letter of deadLettersOf([source], filter)) {
-      if (!matchesLetter(letter, filter)) continue;
+      if (!matchesLetter(letter, filter) || among?.has(placeInAll(letter)) === false) continue;
       ids.push(letter.id);
       if (ids.length < deadLetterPieceSize) continue;
       yield { kind: 'messages', source: source.name, ids };

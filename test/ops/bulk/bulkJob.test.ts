@@ -260,6 +260,17 @@ describe('dead letters', () => {
     world.letters.clear();
   });
 
+  test('one that fails again is sent once: what comes back is left to another run', async () => {
+    world.deadLetters(...ids('good', 5));
+    world.deadLettersThatComeBack(...ids('bad', 3));
+    world.sent.length = 0;
+    const { record } = await world.run({ action: 'redrive', filter, ...who });
+    expect(record).toMatchObject({ status: 'completed', counts: { redriven: 8 } });
+    expect(world.sent).toHaveLength(8);
+    expect(world.letters.size).toBe(3);
+    world.letters.clear();
+  });
+
   test('a dry run counts each once', async () => {
     world.deadLetters(...ids('dry', 620));
     const { record } = await world.run({ action: 'redrive', filter, ...who }, { dryRun: true });

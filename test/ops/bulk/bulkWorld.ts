@@ -22,6 +22,7 @@ import { virtualLocks } from '../../support/virtualLocks.ts';
 
 const shards = 4;
 const outOfReach = 'OutOfReach';
+const comesBack = 'ComesBack';
 
 export const at = '2026-01-02T00:00:00.000Z';
 
@@ -81,7 +82,12 @@ export async function bulkWorld() {
           continue;
         }
         sent.push(id);
+        const letter = letters.get(id);
         letters.delete(id);
+        if (letter?.reason === comesBack) {
+          const place = `~${`${sent.length}`.padStart(6, '0')}`;
+          letters.set(place, { ...letter, id: place, place });
+        }
         yield { kind: 'moved', id };
       }
     },
@@ -189,6 +195,12 @@ export async function bulkWorld() {
     deadLettersOutOfReach(...ids: string[]) {
       for (const id of ids) {
         letters.set(id, { id, source: source.name, reason: outOfReach, at, body: {}, place: id });
+      }
+    },
+    /** Dead letters that fail again as soon as they are sent. */
+    deadLettersThatComeBack(...ids: string[]) {
+      for (const id of ids) {
+        letters.set(id, { id, source: source.name, reason: comesBack, at, body: {}, place: id });
       }
     },
     async audited(

@@ -79,7 +79,8 @@ export interface ClaimedDocuments<Item> {
 
 /**
  * Claims documents in one transaction, which checks the fence and every ETag. Items that somebody else has changed are dropped
- * and the rest tried again. @throws {FencedOut}; {StoreAway} the store refuses the app as such; and what `beforeTry` throws
+ * and the rest tried again. @throws {FencedOut}; {StoreAway} the store refuses the app as such; {Error} it refuses the fence; and
+ * what `beforeTry` throws
  */
 export async function claimDocuments<Item extends ReadDocument>(
   store: { documents: DocumentStore; clock?: Clock },
@@ -107,9 +108,15 @@ export async function claimDocuments<Item extends ReadDocument>(
         await write.onRefused?.(operations, codes);
         return;
       }
-      // Refused if another process has just created it, which is as good.
       const answer = await documents.transact(partition, [newFence(fence.lockKey, partitionKey)]);
       if (answer.kind === 'uncertain') throw new StoreAway('noAnswer', answer.cause);
+      // That another process has just created it is as good.
+      if (answer.kind === 'refused' && answer.codes[0] !== refusedBecause.taken) {
+        const got = JSON.stringify(partitionKey);
+        throw new Error(
+          `partitionKey: expected that of partition "${partition}", got ${got}: the store refuses the fence (${answer.codes.join()})`,
+        );
+      }
     },
   });
   const claimed = written.kind === 'written' ? written.items : [];

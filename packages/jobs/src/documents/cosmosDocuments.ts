@@ -8,6 +8,7 @@ import {
   StoreAway,
   type Transacted,
 } from './documentStore.ts';
+import { canBeId } from './storedDocuments.ts';
 
 /** The documents of one Cosmos container. */
 export function cosmosDocuments(container: Container): DocumentStore {
@@ -192,9 +193,6 @@ function pathOf(path: string): string {
 
 const countSchema = z.tuple([z.number()]);
 
-/** Bytes of UTF-8 in an id (https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits). */
-const longestId = 1023;
-
 /**
  * Reads one document; undefined if there is none, or can be none with this id, which may come from outside. @throws {StoreAway}
  */
@@ -218,13 +216,4 @@ export async function queryAll(
 /** The answer to `SELECT VALUE COUNT(1) …`. @throws {StoreAway} */
 export async function queryCount(container: Container, query: string | SqlQuerySpec): Promise<number> {
   return countSchema.parse(await queryAll(container, query))[0];
-}
-
-function canBeId(id: string): boolean {
-  // A URL drops . and .., so the request would be for something else; the SDK takes white space for no id at all.
-  if (!/^(?!\.{1,2}$)[^/\\?#]+$/.test(id) || id.trim() === '' || id.endsWith(' ')) return false;
-  // The gateway decodes it before it checks the signature, and answers 401, as if the key were wrong
-  // (`itemIdEncoding.spec.ts` of https://github.com/Azure/azure-sdk-for-js).
-  if (/%[\da-f]{2}/i.test(id)) return false;
-  return id.isWellFormed() && Buffer.byteLength(id) <= longestId;
 }

@@ -53,6 +53,7 @@ export type OutboxMessage = z.infer<typeof outboxMessageSchema>;
 export const outboxEntrySchema = outboxMessageSchema.omit({ body: true, ttl: true, traceparent: true });
 export type OutboxEntry = z.infer<typeof outboxEntrySchema>;
 
+/** Its `id` is unique over all partitions: a redrive or a discard finds the message by it alone. */
 export type NewOutboxMessage = Pick<OutboxMessage, 'id' | 'shard' | 'destination' | 'body'>;
 
 /** Seconds that a dispatched message is kept for people to look at: a week. */

@@ -52,6 +52,7 @@ export interface RunSoFar {
  */
 export interface Job<Work = unknown> {
   readonly name: string;
+  /** Names without `/` and `~`. */
   readonly groups: readonly string[];
   /** Finds the work of a group, piece by piece. It reads only: a dry run uses it too, and must not be made to wait. */
   plan(group: string, options: { dryRun: boolean; run?: RunSoFar }): AsyncIterable<Work | Idle>;
@@ -66,8 +67,12 @@ export interface Job<Work = unknown> {
   readonly keepsPiece?: true;
 }
 
-/** Declares a job, and hides the type of its pieces of work. */
+/** Declares a job, and hides the type of its pieces of work. @throws {Error} a group's name is refused */
 export function defineJob<Work>(job: Job<Work>): Job {
+  // A group's record is patched by a path (https://www.rfc-editor.org/rfc/rfc6901), and each report would be refused.
+  const bad = job.groups.find((group) => /[/~]/.test(group));
+  if (bad !== undefined)
+    throw new Error(`groups: expected names without / and ~, got "${bad}" in job ${job.name}`);
   // Only its own plan finds the work that a job gets.
   return job;
 }

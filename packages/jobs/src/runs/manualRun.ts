@@ -257,7 +257,7 @@ export async function runManualGroup(
     );
     const told = job.keepsPiece === true ? await runs.read(name, runId) : undefined;
     // Counted under the lease: an earlier holder counts nothing any more.
-    const before = dryRun ? {} : { ...told?.groups[group], counts: await countedBefore() };
+    const before = dryRun ? {} : (told?.groups[group] ?? { counts: await countedBefore() });
     const options = {
       signal: budget.signal,
       request: told?.request,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { errorText } from '@payonce/leases/error-text';
 import { type OrchestrationContext, RetryOptions, type Task } from 'durable-functions';
 import type { RunCounts } from './job.ts';
@@ -10,9 +11,9 @@ export const runJobOrchestrator = 'runJob';
 export const runGroupActivity = 'runJobGroup';
 export const endRunActivity = 'endJobRun';
 
-/** Tries of a group whose lease is held elsewhere, and the pause in between (ms). */
-const maxSkips = 30;
-const skipWaitMs = 5_000;
+/** Tries of a group that get nowhere, and the pause between two tries (ms). */
+const maxTries = 30;
+const tryAgainMs = 5_000;
 
 /** Tries to record the end of a run, over seven minutes. Until it is recorded, the run appears to be running. */
 const endTries = 12;
@@ -25,10 +26,11 @@ const endWaitMs = { first: 2_000, longest: 60_000 };
 export function* orchestrateRun(context: OrchestrationContext): Generator<Task, unknown, unknown> {
   const { job, runId, groups, dryRun, untilDone = false, ...trace } = context.df.getInput<ManualRun>();
   const records = new Map<string, GroupRecord>();
+  const tries = new Map<string, number>();
   let open = groups;
-  for (let tries = 0; open.length > 0 && tries < maxSkips; tries++) {
-    if (tries > 0)
-      yield context.df.createTimer(new Date(context.df.currentUtcDateTime.getTime() + skipWaitMs));
+  while (open.length > 0) {
+    if (records.size > 0)
+      yield context.df.createTimer(new Date(context.df.currentUtcDateTime.getTime() + tryAgainMs));
     const tasks = open.map((group) => {
       const input: GroupTask = { job, runId, group, dryRun, ...trace };
       return { group, task: context.df.callActivity(runGroupActivity, input) };
@@ -37,14 +39,17 @@ export function* orchestrateRun(context: OrchestrationContext): Generator<Task, 
     // (https://github.com/Azure/azure-functions-durable-js/issues/574). Waiting for each by itself is safe.
     yield context.df.Task.any(tasks.map(({ task }) => task));
     for (const { group, task } of tasks) {
-      records.set(group, yield* recordOf(task));
+      const record = yield* recordOf(task);
+      if (!gotOn(record, records.get(group))) tries.set(group, (tries.get(group) ?? 0) + 1);
+      records.set(group, record);
       context.df.setCustomStatus(progress());
     }
-    open = open.filter((group) => isOpen(records.get(group)?.status));
+    open = open.filter((group) => isOpen(records.get(group)) && (tries.get(group) ?? 0) < maxTries);
   }
-  for (const group of open) {
-    if (records.get(group)?.status !== 'skipped') continue;
-    records.set(group, { status: 'failed', counts: {}, reason: 'its lease was held elsewhere all the time' });
+  for (const [group, record] of records) {
+    if (!isOpen(record)) continue;
+    const reason = record.status === 'skipped' ? 'its lease was held elsewhere all the time' : record.reason;
+    records.set(group, { ...record, status: 'failed', ...(reason === undefined ? {} : { reason }) });
   }
   yield context.df.callActivityWithRetry(endRunActivity, retries(), {
     job,
@@ -53,8 +58,13 @@ export function* orchestrateRun(context: OrchestrationContext): Generator<Task, 
   });
   return progress();
 
-  function isOpen(status: GroupRecord['status'] | undefined): boolean {
-    return status === 'skipped' || (untilDone && status !== 'completed');
+  function isOpen(record: GroupRecord | undefined): boolean {
+    return record?.status === 'skipped' || (untilDone && record?.status !== 'completed');
+  }
+
+  /** The time of one activity was up, and it has left less to the next. A dry run begins anew each time. */
+  function gotOn({ status, counts }: GroupRecord, before: GroupRecord | undefined): boolean {
+    return !dryRun && status === 'partial' && !isDeepStrictEqual(counts, before?.counts ?? {});
   }
 
   function progress(): { done: number; of: number; counts: RunCounts } {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isNewer, NewerVersion, tolerantObject } from '../documents/storedDocuments.ts';
+import { canBeId, isNewer, NewerVersion, tolerantObject } from '../documents/storedDocuments.ts';
 import { inSpan } from '../tracing.ts';
 import type { Effect, Stage, StageContext } from './stage.ts';
 
@@ -21,9 +21,9 @@ export const workItemSchema = tolerantObject({
     .refine((id) => id.isWellFormed() && Buffer.byteLength(id) <= longestResourceId, {
       error: `expected at most ${longestResourceId} bytes of well-formed UTF-8`,
     }),
-  stage: z.string().min(1),
+  stage: partOfId(z.string().min(1)),
   /** Tells apart what a stage does several times for one resource; absent if it does it once. */
-  occasion: z.string().min(1).max(200).exactOptional(),
+  occasion: partOfId(z.string().min(1).max(200)).exactOptional(),
   input: z.record(z.string(), z.json()),
   /** Failed tries, the time of the first, and the time from which it has been refused itself (ISO 8601); absent at first. */
   retry: tolerantObject({
@@ -33,6 +33,11 @@ export const workItemSchema = tolerantObject({
   }).exactOptional(),
 });
 export type WorkItem = z.infer<typeof workItemSchema>;
+
+/** The effect is recorded under it: if that cannot be found again, every copy of the item repeats the effect. */
+function partOfId(text: z.ZodString): z.ZodString {
+  return text.refine(canBeId, { error: 'expected no / \\ ? # or %20 and the like, and no blank at the end' });
+}
 
 /** JSON bytes of one message: a storage queue takes 64 KB of base64, which is 49,152 bytes. */
 const mostBytes = 48_000;

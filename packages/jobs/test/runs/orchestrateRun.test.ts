@@ -112,6 +112,21 @@ describe('orchestrateRun', () => {
     expect(JSON.stringify(failing.ended)).toContain('a bug');
   });
 
+  test('where nobody else goes on, a group goes on for as long as each activity gets further', () => {
+    const cut = (done: number): GroupRecord => ({
+      status: 'partial',
+      counts: { done },
+      reason: 'time is up',
+    });
+    const bulk: ManualRun = { ...run, groups: ['0'], untilDone: true };
+    const long = drive(bulk, (_group, n) => (n <= 40 ? cut(n) : completed));
+    expect(long.ended).toMatchObject([{ groups: [completed] }]);
+    const stuck = drive(bulk, () => cut(1));
+    expect(stuck.tries['0']).toBe(31);
+    expect(stuck.ended).toMatchObject([{ groups: [{ ...cut(1), status: 'failed' }] }]);
+    expect(drive({ ...bulk, dryRun: true }, (_group, n) => cut(n)).tries['0']).toBe(30);
+  });
+
   test('an activity that throws fails its group, and the end of the run is still recorded', () => {
     const { ended } = drive(run, (group) => (group === '2' ? new Error('the host was stopped') : completed));
     expect(ended).toHaveLength(1);

@@ -53,6 +53,20 @@ describe('a group that is done again', () => {
     expect(await run.view()).toMatchObject({ counts: { done: 7 } });
   });
 
+  test('keeps the counts and the piece in hand of one and the same record, in a job that keeps its pieces', async () => {
+    const { job } = aJob({ '0': 3 });
+    const run = await aRun({ job: { ...job, keepsPiece: true }, processed: [] });
+    await runs.updateGroup(run.key, '0', { ...group('running', 0, 4), inHand: '0:0' }, at);
+    let reads = 0;
+    const flaky: RunStore = {
+      ...runs,
+      read: (...key) => (++reads > 2 ? Promise.reject(new Error('the store is away')) : runs.read(...key)),
+    };
+    expect(await runManualGroup({ ...run.parts, runs: flaky }, run.task('0'))).toMatchObject({
+      counts: { done: 8 },
+    });
+  });
+
   test('after its end, because the answer was lost: counts nothing twice', async () => {
     const left = { '0': 3 };
     const watch = aJob(left);

@@ -59,6 +59,16 @@ describe('a work item', () => {
     });
   });
 
+  test.each(['a?b', 'a%2Fb', 'a ', 'a/b', 'a\\b', 'a#b'])(
+    'is refused if its effect could not be found again: occasion "%s"',
+    async (occasion) => {
+      const { work, stamped } = worker();
+      await expect(work({ ...item('odd'), occasion })).rejects.toThrow('occasion: expected no / ');
+      await expect(work({ ...item('odd'), stage: occasion })).rejects.toThrow('stage: expected no / ');
+      expect(stamped).toEqual([]);
+    },
+  );
+
   test('a message that comes twice has its effect once', async () => {
     const { work, stamped } = worker();
     await work(item('two'));
