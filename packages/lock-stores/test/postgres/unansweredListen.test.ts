@@ -40,7 +40,7 @@ test('a LISTEN that fails leaves those who waited for it no connections of their
     },
   };
   await using store = postgresLockStore(pool);
-  const queued = () => Promise.allSettled([1, 2, 3].map(() => store.wait?.('jobs/pay', never)));
+  const queued = () => Promise.allSettled([1, 2, 3].map(async () => store.wait?.('jobs/pay', never)));
   await queued();
   await queued();
   expect(kept).toBe(1);
