@@ -1,5 +1,6 @@
 import { bounded, type Clock, systemClock } from './clock.ts';
 import type { FenceFloor } from './fencingToken.ts';
+import { LockStoreFailed } from './lease.ts';
 import { longestOwnerPart } from './lockKeys.ts';
 import { attemptAcquire } from './locks.ts';
 import type { LeaseOwner, LockRecord, LockStore } from './lockStore.ts';
@@ -43,7 +44,7 @@ const ownLeaseMs = 15_000;
  * released at the end is counted in `telemetry` and runs out by itself, within 15 s on most stores.
  *
  * @throws RangeError if `actor` or `reason` is blank. Nothing has been done.
- * @throws LockStoreFailed or the store's error if an answer is lost. The lease may be broken without a raised fence: call again.
+ * @throws LockStoreFailed or the store's error if an answer is lost, or somebody else takes the lock meanwhile without a fence. The lease may be broken without a raised fence: call again.
  */
 export async function forceRelease(
   store: LockStore,
@@ -71,11 +72,21 @@ export async function forceRelease(
 
   const timing = nearestLease(ownLeaseMs, store.traits);
   const wanted = { key, owner, fenced: true, tries: 3 };
-  const setting = { store, clock, timing, random: Math.random, fenceFloor };
+  // `take` lets those go first who wait in line.
+  const { take, ...pastTheLine } = store;
+  const setting = {
+    store: take === undefined ? store : pastTheLine,
+    clock,
+    timing,
+    random: Math.random,
+    fenceFloor,
+  };
   const taken = await attemptAcquire(wanted, setting);
   if (taken === null) {
     const fence = broken === 'broken' ? await fenceAfter(previous, { store, key, signal, clock }) : undefined;
-    return fence === undefined ? nowOwned(store, key, signal) : { kind: 'released', previous, fence };
+    return fence === undefined
+      ? nowOwned(store, key, signal, previous)
+      : { kind: 'released', previous, fence };
   }
   try {
     await bounded(clock, timing.attemptMs, (each) => store.release(key, taken.leaseId, each));
@@ -107,8 +118,17 @@ async function fenceAfter(
   return undefined;
 }
 
-async function nowOwned(store: LockStore, key: string, signal: AbortSignal): Promise<ForceReleaseOutcome> {
+async function nowOwned(
+  store: LockStore,
+  key: string,
+  signal: AbortSignal,
+  previous?: LockRecord,
+): Promise<ForceReleaseOutcome> {
   const view = await store.look(key, signal);
+  if (previous !== undefined && view?.record?.fence === previous.fence) {
+    const why = new Error('somebody else has the lock, and has written no fence yet');
+    throw new LockStoreFailed(`Cannot raise the fence of "${key}"`, why);
+  }
   return view === undefined ? { kind: 'notFound' } : { kind: 'otherOwner', owner: view.record?.owner };
 }
 

@@ -1,4 +1,4 @@
-import { type Lease, LockTimeout, type Loss } from './lease.ts';
+import { type Lease, LockStoreFailed, LockTimeout, type Loss } from './lease.ts';
 import type { LeaseChoice, Locks } from './lease.ts';
 import { shardKeys } from './lockKeys.ts';
 import type { LeaseOwner } from './lockStore.ts';
@@ -113,7 +113,8 @@ export function sharedLock(locks: Locks, key: string, count: number): SharedLock
       const until = performance.now() + waitMs;
       for (;;) {
         signal?.throwIfAborted();
-        const lease = await tryShare(owner, choice);
+        // An outage ends no wait: `acquire` goes through it, or says that the time is over.
+        const lease = await tryShare(owner, choice).catch(nullInOutage);
         if (lease !== null) return lease;
         const left = Math.max(0, until - performance.now());
         const permit = permits[Math.floor(Math.random() * count)] ?? key;
@@ -129,4 +130,9 @@ export function sharedLock(locks: Locks, key: string, count: number): SharedLock
 
     exclude: (owner, choice) => acquireAll(locks, permits, owner, choice),
   };
+}
+
+function nullInOutage(error: unknown): null {
+  if (error instanceof LockStoreFailed && !error.permanent) return null;
+  throw error;
 }

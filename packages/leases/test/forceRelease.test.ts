@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Fault, faultyLockStore, type Operation } from '../../../test/support/faultyLockStore.ts';
 import { virtualLocks } from '../../../test/support/virtualLocks.ts';
-import { forceRelease, LockStoreFailed } from '../src/index.ts';
+import { forceRelease, type LockStore, LockStoreFailed } from '../src/index.ts';
 import { partMetric } from '../src/telemetry.ts';
 
 const key = 'jobs/test';
@@ -127,6 +127,22 @@ describe('force-release', () => {
   test('fails with LockStoreFailed if the fence cannot be raised', async () => {
     const { network, release } = await heldLock();
     network.fault = (operation) => (operation === 'raise' ? { kind: 'resetBefore' } : { kind: 'none' });
+    expect(await release()).toBeInstanceOf(LockStoreFailed);
+  });
+
+  test('passes those who wait in line', async () => {
+    const { lease, memory, look } = await heldLock();
+    const withLine: LockStore = { ...memory, take: async () => 'held' };
+    expect(await forceRelease(withLine, asked)).toMatchObject({ kind: 'released' });
+    expect((await look())?.record?.fence).toBeGreaterThan(lease.fence);
+  });
+
+  test('fails if whoever takes the lock meanwhile leaves no fence: the former holder is not fenced out', async () => {
+    const { memory, network, release } = await heldLock();
+    network.fault = (operation) => {
+      if (operation === 'acquire') void memory.acquire(key, 'unfenced', 30_000, new AbortController().signal);
+      return { kind: 'none' };
+    };
     expect(await release()).toBeInstanceOf(LockStoreFailed);
   });
 });

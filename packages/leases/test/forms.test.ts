@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import type { Fault } from '../../../test/support/faultyLockStore.ts';
 import { virtualLocks } from '../../../test/support/virtualLocks.ts';
 import {
   createSingleton,
@@ -11,6 +12,7 @@ import {
   lead,
   noLease,
   shardKeys,
+  sharedLock,
   type WhenHeld,
   withLease,
   workItemLockKey,
@@ -89,6 +91,32 @@ describe('singleton', () => {
     expect(await runHeld({ whenHeld: 'wait' })).toEqual(new LockTimeout(key, 30_000));
     expect(await runHeld({ whenHeld: 'wait', waitMs: 500 })).toEqual(new LockTimeout(key, 500));
     expect(await runHeld({ whenHeld: 'throw' })).toEqual(new LockHeld(key));
+  });
+});
+
+describe('a shared lock', () => {
+  const outage: Fault = { kind: 'resetBefore' };
+
+  test('a wait for a permit goes through an outage', async () => {
+    const { locks, clock, network } = virtualLocks();
+    network.fault = () => outage;
+    const waiting = sharedLock(locks, key, 2).share(owner, { waitMs: 60_000 });
+    await clock.advance(5_000);
+    network.fault = () => ({ kind: 'none' });
+    await clock.advance(5_000);
+    await (await waiting).release();
+  });
+
+  test('and ends in a LockTimeout that says why', async () => {
+    const { locks, clock, network } = virtualLocks();
+    network.fault = () => outage;
+    const waiting = sharedLock(locks, key, 2).share(owner, { waitMs: 0 });
+    const refused = expect(waiting).rejects.toMatchObject({
+      name: 'LockTimeout',
+      cause: { name: 'LockStoreFailed' },
+    });
+    await clock.advance(5_000);
+    await refused;
   });
 });
 

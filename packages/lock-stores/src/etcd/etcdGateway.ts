@@ -132,8 +132,9 @@ function memberAt(url: URL, agents: Agents): (signal: AbortSignal) => EtcdMember
       try {
         return answer(await send(path, body, signal, known ?? (await signIn())));
       } catch (error) {
-        // A token ends after five minutes without use. A request that is refused for that reason was not applied.
-        if (known === undefined || !isRefused(error, unauthenticated)) throw error;
+        // A token ends after five minutes without use, or (JWT) with any change of users. A request that is refused for that reason
+        // was not applied.
+        if (known === undefined || !(isRefused(error, unauthenticated) || isOutdated(error))) throw error;
         return answer(await send(path, body, signal, await signIn()));
       }
     }
@@ -223,7 +224,13 @@ async function exchange(
 
 /** True if etcd refuses the name, the password or the access to the keys. */
 export function etcdDenies(error: unknown): boolean {
+  if (isOutdated(error)) return false;
   return isRefused(error, invalidArgument) || isRefused(error, permissionDenied);
+}
+
+/** True if the token is older than the last change of users or roles: etcd has two codes for that. */
+function isOutdated(error: unknown): boolean {
+  return error instanceof EtcdRefused && /revision of auth store|auth.*revision/.test(error.message);
 }
 
 /** The answer, or `other` if etcd refused with this code. */

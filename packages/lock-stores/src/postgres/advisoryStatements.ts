@@ -7,7 +7,7 @@ export const postgresNowMs = 'floor(extract(epoch from clock_timestamp()) * 1000
 export const lastFence = `substring(record, '^[{]"fence":([0-9]+)')::bigint`;
 
 /** Time after which a waiting session asks anew (ms): so long may one wait on whose client has gone. */
-const longestWaitMs = 4_000;
+export const longestWaitMs = 4_000;
 
 /**
  * The statements of advisory locks. `$1` is the number of the lock, but for `list` and `queued`. Those that run in the session of a lease
@@ -91,7 +91,9 @@ export function advisoryStatements(table: string) {
         update ${table} set version = $4, record = $5 where hash = $1 and version = $3 and ${ownProcess} returning hash
       )
       select ${ownProcess} as own, exists (select from raised) as done`,
+    /** A lock granted as its wait timed out is held, and counted again by the next wait. The session holds no other. */
     release: `select ${ownProcess} as own, pg_advisory_unlock($1) as done,
+      case when ${ownProcess} then pg_advisory_unlock_all() end as again,
       set_config('idle_session_timeout', '0', false) as silence`,
     /** $2: version. Waits until the session is gone. */
     break: `

@@ -12,6 +12,7 @@ import {
   attemptRows,
   breakRows,
   forgetRows,
+  longestWaitMs,
   type SessionRow,
   sessionRows,
   type ViewRow,
@@ -127,7 +128,10 @@ export function postgresAdvisoryLockStore(
       once: true,
     });
     while (waits()) {
-      const waited = connection.run(sql.wait, [numberOf(key), connection.processId, String(keptMs)]);
+      // A connection that dies silently would make it wait for as long as TCP tries.
+      const waited = untilAborted(AbortSignal.timeout(longestWaitMs + 5_000), () =>
+        connection.run(sql.wait, [numberOf(key), connection.processId, String(keptMs)]),
+      );
       await waited.then(
         ({ rows }) => (rows.length > 0 ? (place.granted = true) : giveUp()),
         (error: unknown) => waitedInVain.includes(sqlState(error)) || giveUp(),

@@ -77,10 +77,15 @@ export function postgresLockStore(
   /** Listens once for all waiters, and once more if that connection has ended. */
   async function listen(signal: AbortSignal): Promise<void> {
     if (!canKeep) throw new Error('a pool of one connection has none to listen on');
-    const before = await listener?.catch(() => undefined);
-    if (before !== undefined && !before.ended.aborted) return;
-    listener = startListening(signal);
-    await listener;
+    const listening = (listener ??= startListening(signal));
+    const over = () => {
+      if (listener === listening) listener = undefined;
+    };
+    listening.then(({ ended }) => {
+      if (ended.aborted) over();
+      else ended.addEventListener('abort', over, { once: true });
+    }, over);
+    await untilAborted(signal, () => listening);
   }
 
   async function startListening(signal: AbortSignal): Promise<PostgresSession> {

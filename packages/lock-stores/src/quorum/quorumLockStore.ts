@@ -20,7 +20,8 @@ const mostLooks = 1_000;
 export interface QuorumOptions {
   /**
    * Time-out of one store (ms), where the others do not decide. Some calls ask twice, and a lease gives each of its requests
-   * a sixth of its time: it lasts at least twelve times as long. Default: 250.
+   * a sixth of its time, and five seconds at most: it lasts at least twelve times as long. Default: 250; above 2,500 no lock is
+   * made while a store is silent.
    */
   memberMs?: number;
   clock?: Clock;
@@ -31,7 +32,8 @@ export interface QuorumOptions {
 /**
  * A lock store made of several that fail independently, best three or five: Redlock
  * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/) with fences, over stores of any kind. It works
- * while a majority does, and waits for nobody else.
+ * while a majority does, and waits for nobody else, unless the majority lacks the lock: before it makes one, it waits for the
+ * rest (at most twice `memberMs`), which may know of a holder.
  *
  * A lease holds on a majority of the stores, and ends when it has run out or was lost on so many that no majority is left. A
  * renewal acquires it again where it was lost. The fence is one more than the highest that a majority has seen, and is
@@ -40,8 +42,9 @@ export interface QuorumOptions {
  * Each store must keep all of its data when it crashes (for Redis `appendfsync always`), or none of it. One that comes back
  * with none lacks the lock, and has no vote until the holder has brought it up to date, or, where its vote is needed, until
  * one lease has passed. What breaks the lock is a store that comes back with an older copy, as from a snapshot or after a
- * failover to a replica that lags behind; and the loss of all data on a majority. `packages/lock-stores/test/quorum/hazards.test.ts`
- * shows it. Fences rise even then, unless the members' clocks went back: they are no less than the milliseconds of those.
+ * failover to a replica that lags behind; and a majority that lacks the lock, some since they lost their data, while the holder's
+ * other stores are out of reach. `packages/lock-stores/test/quorum/hazards.test.ts` shows it. Fences rise even then, unless the
+ * members' clocks went back: they are no less than the milliseconds of those.
  *
  * Disposal disposes of the stores.
  *

@@ -37,7 +37,7 @@ export interface Survey {
  * The lock as a whole, once enough members have answered.
  *
  * The last record was written to a majority, so any majority that has records has it among them. A member without one says
- * nothing: it may have forgotten it. Where such a majority is lacking, all are heard. `now` is in milliseconds since the
+ * nothing: it may have forgotten it. Where such a majority is lacking, all are heard, also if none so far knows the lock. `now` is in milliseconds since the
  * epoch: see `combined`.
  */
 export function surveyed(
@@ -47,7 +47,7 @@ export function surveyed(
 ): Survey | 'absent' | undefined {
   const views = [...ballot.answers.values()].filter((view) => view !== 'absent');
   const recorded = views.filter(({ record }) => record !== undefined).length;
-  const fresh = recorded === 0 && (views.length >= quorum.majority || views.length === 0);
+  const fresh = recorded === 0 && views.length >= quorum.majority;
   const certain = recorded >= quorum.majority;
   if (ballot.answers.size < quorum.majority) return undefined;
   if (ballot.pending > 0 && !certain && !fresh) return undefined;

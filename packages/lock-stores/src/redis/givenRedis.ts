@@ -84,13 +84,25 @@ export function givenRedis(client: RedisClientGiven): RedisConnection {
     listener = copy;
     // Without a listener, a lost connection crashes the process.
     copy.on('error', () => {});
-    if (isIoRedis(client)) {
-      copy.on('message', (_, message = '') => tell(message));
-      await copy.subscribe(channel);
-    } else {
-      await copy.connect?.();
-      await copy.subscribe(channel, tell);
+    try {
+      if (isIoRedis(client)) {
+        copy.on('message', (_, message = '') => tell(message));
+        await copy.subscribe(channel);
+      } else {
+        await copy.connect?.();
+        await copy.subscribe(channel, tell);
+      }
+    } catch (error) {
+      // Where a user may not subscribe, each look of a waiter would leave a connection behind.
+      listener = undefined;
+      await end(copy);
+      throw error;
     }
+  }
+
+  async function end(copy: RedisListener): Promise<void> {
+    if (copy.destroy !== undefined) copy.destroy();
+    else await copy.disconnect();
   }
 
   return {
@@ -131,8 +143,7 @@ export function givenRedis(client: RedisClientGiven): RedisConnection {
     },
 
     async [Symbol.asyncDispose]() {
-      if (listener?.destroy !== undefined) listener.destroy();
-      else await listener?.disconnect();
+      if (listener !== undefined) await end(listener);
     },
   };
 }

@@ -51,10 +51,18 @@ function clientOfServer(library: NodeRedis, server: RedisServer, lost: () => voi
     forKey: async () => client,
     all: async () => [client],
     async listen(channel, tell) {
-      listener = newClient(library, server).on('error', lost);
-      await listener.connect();
-      listener.unref();
-      await listener.subscribe(channel, tell);
+      const made = newClient(library, server).on('error', lost);
+      listener = made;
+      try {
+        await made.connect();
+        made.unref();
+        await made.subscribe(channel, tell);
+      } catch (error) {
+        // Where a user may not subscribe, each look of a waiter would leave a connection behind.
+        listener = undefined;
+        made.destroy();
+        throw error;
+      }
     },
     destroy() {
       client.destroy();

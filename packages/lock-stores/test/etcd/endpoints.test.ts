@@ -1,6 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, expect, test } from 'vitest';
-import { etcdPrograms, startEtcd } from '../../../../test/support/servers/etcd.ts';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { type EtcdServer, etcdPrograms, startEtcd } from '../../../../test/support/servers/etcd.ts';
 import { describeWith } from '../../../../test/support/servers/findProgram.ts';
 import { systemClock } from '../../../leases/src/clock.ts';
 import { etcdLockStore } from '../../src/etcd/etcdLockStore.ts';
@@ -49,10 +52,7 @@ describeWith(etcdPrograms, 'the endpoints of etcd', async () => {
 
   test('a user signs in with the password in the endpoint, and again when its token has run out', async () => {
     await using guarded = await startEtcd({ 'auth-token-ttl': '1' });
-    await guarded.ask('auth/user/add', { name: 'root', password: 'p@ss:word' });
-    await guarded.ask('auth/role/add', { name: 'root' });
-    await guarded.ask('auth/user/grant', { user: 'root', role: 'root' });
-    await guarded.ask('auth/enable', {});
+    await guard(guarded, 'p@ss:word');
     const as = (user: string) => etcdLockStore(guarded.address.replace('//', `//${user}@`));
     const store = as('root:p%40ss%3Aword');
     await store.create('key', within(5_000));
@@ -61,4 +61,41 @@ describeWith(etcdPrograms, 'the endpoints of etcd', async () => {
     await systemClock.sleep(2_500);
     expect(await store.acquire('key', randomUUID(), leaseMs, within(5_000))).toBe('acquired');
   });
+
+  test('a user with a JWT signs in again after a change of users', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'payonce-jwt-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+    });
+    const [pub, priv] = ['public', 'private'].map((name) => join(folder, `${name}.pem`)) as [string, string];
+    await Promise.all([writeFile(pub, publicKey), writeFile(priv, privateKey)]);
+    const token = `jwt,pub-key=${pub},priv-key=${priv},sign-method=RS256,ttl=10m`;
+    await using guarded = await startEtcd({ 'auth-token': token });
+    await guard(guarded, 'secret');
+    const store = etcdLockStore(guarded.address.replace('//', '//root:secret@'));
+    await store.create('key', within(5_000));
+    await changeUsers(guarded, 'secret');
+    expect(await store.acquire('key', randomUUID(), leaseMs, within(5_000))).toBe('acquired');
+  });
 });
+
+/** Turns authentication on, for a user `root`. */
+async function guard(server: EtcdServer, password: string): Promise<void> {
+  await server.ask('auth/user/add', { name: 'root', password });
+  await server.ask('auth/role/add', { name: 'root' });
+  await server.ask('auth/user/grant', { user: 'root', role: 'root' });
+  await server.ask('auth/enable', {});
+}
+
+async function changeUsers({ address, ask }: EtcdServer, password: string): Promise<void> {
+  const { token } = await ask('auth/authenticate', { name: 'root', password });
+  const answer = await fetch(`${address}/v3/auth/user/add`, {
+    method: 'POST',
+    headers: { authorization: String(token) },
+    body: JSON.stringify({ name: 'another', password: 'secret' }),
+  });
+  expect(answer.status).toBe(200);
+}

@@ -24,3 +24,24 @@ test('a LISTEN without an answer ends with its signal, and holds up neither the 
   await store[Symbol.asyncDispose]?.();
   expect(ended).toEqual([true, true, true]);
 });
+
+test('a LISTEN that fails leaves those who waited for it no connections of their own', async () => {
+  let kept = 0;
+  let refusals = 1;
+  const pool: PostgresPool = {
+    totalCount: 0,
+    async connect() {
+      kept++;
+      return Object.assign(new EventEmitter(), {
+        query: () =>
+          refusals-- > 0 ? Promise.reject(new Error('refused')) : Promise.resolve({ rows: [], rowCount: 0 }),
+        release: () => void kept--,
+      });
+    },
+  };
+  await using store = postgresLockStore(pool);
+  const queued = () => Promise.allSettled([1, 2, 3].map(async () => store.wait?.('jobs/pay', never)));
+  await queued();
+  await queued();
+  expect(kept).toBe(1);
+});

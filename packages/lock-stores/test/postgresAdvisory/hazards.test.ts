@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client, Pool } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { describeWith } from '../../../../test/support/servers/findProgram.ts';
 import { pgbouncerPrograms, startPgbouncer } from '../../../../test/support/servers/pgbouncer.ts';
 import { postgresPrograms, startPostgres } from '../../../../test/support/servers/postgres.ts';
+import { noSignals } from '../../../../test/support/signals.ts';
 import { startTcpProxy } from '../../../../test/support/tcpProxy.ts';
 import { until } from '../../../../test/support/until.ts';
 import { createLocks, type LockStore } from '../../../leases/src/index.ts';
 import { never, one, two } from '../../../leases/src/testing/subject.ts';
 import { aNumber, fieldsOf, listOf } from '../../src/answers.ts';
+import { longestWaitMs } from '../../src/postgres/advisoryStatements.ts';
 import { postgresAdvisoryLockStore } from '../../src/postgres/postgresAdvisoryLockStore.ts';
 import { keyNumber } from '../../src/sql/lockNames.ts';
 
@@ -46,6 +49,17 @@ describeWith(postgresPrograms, 'hazards of advisory locks', async () => {
   const taken = (number: number) =>
     server.run(`select from pg_locks where locktype = 'advisory' and objid = $1`, [number]);
 
+  const owner = { instance: 'a', job: 'line' };
+  /** Processes of the server that wait for the lock. */
+  const waitingFor = async (key: string) => {
+    const rows = await server.run(
+      `select pid from pg_locks where locktype = 'advisory' and not granted
+       and (classid::bigint << 32) | objid::bigint = $1`,
+      [String(keyNumber(table, key))],
+    );
+    return processes(rows).map(({ pid }) => pid);
+  };
+
   test('one session gets the same lock twice, so a pool gives it to two jobs; the store does not', async () => {
     const pool = new Pool({ connectionString: server.url, max: 1 });
     expect((await pool.query(tryLock, [1])).rows).toEqual([{ locked: true }]);
@@ -64,16 +78,7 @@ describeWith(postgresPrograms, 'hazards of advisory locks', async () => {
   test('a waiter asks anew when its session is ended, and leaves none behind when it gives up', async () => {
     await using locks = createLocks(open(server.url));
     const key = await created(store);
-    const number = String(keyNumber(table, key));
-    const waiting = async () => {
-      const rows = await server.run(
-        `select pid from pg_locks where locktype = 'advisory' and not granted
-         and (classid::bigint << 32) | objid::bigint = $1`,
-        [number],
-      );
-      return processes(rows).map(({ pid }) => pid);
-    };
-    const owner = { instance: 'a', job: 'line' };
+    const waiting = () => waitingFor(key);
     expect(await store.acquire(key, one, leaseMs, never)).toBe('acquired');
     const ending = new AbortController();
     const gaveUp = locks.acquire(key, owner, { waitMs: 60_000, signal: ending.signal });
@@ -87,6 +92,48 @@ describeWith(postgresPrograms, 'hazards of advisory locks', async () => {
     await store.release(key, one, never);
     await (await patient).release();
   });
+
+  test('a waiter whose connection falls silent asks anew on another', async () => {
+    await using network = await startTcpProxy({ port: server.port });
+    await using locks = createLocks(open(`postgres://test@127.0.0.1:${network.port}/postgres`));
+    const key = await created(store);
+    expect(await store.acquire(key, one, leaseMs, never)).toBe('acquired');
+    const waiting = locks.acquire(key, owner, { waitMs: 60_000 });
+    await until(
+      () => waitingFor(key),
+      (pids) => pids.length === 1,
+    );
+    network.fault({ kind: 'blackHole' });
+    // The server gives up, and nobody hears of it.
+    await until(
+      () => waitingFor(key),
+      (pids) => pids.length === 0,
+    );
+    network.fault({ kind: 'none' });
+    await store.release(key, one, never);
+    await (await waiting).release();
+  });
+
+  test.skipIf(noSignals)(
+    'a lock granted while the wait for it times out is free after one release',
+    async () => {
+      await using locks = createLocks(open(server.url));
+      const key = await created(store);
+      expect(await store.acquire(key, one, leaseMs, never)).toBe('acquired');
+      const waiting = locks.acquire(key, owner, { waitMs: 60_000 });
+      const [pid = 0] = await until(
+        () => waitingFor(key),
+        (pids) => pids.length === 1,
+      );
+      // It hears of both at once.
+      process.kill(pid, 'SIGSTOP');
+      await store.release(key, one, never);
+      await delay(longestWaitMs + 500);
+      process.kill(pid, 'SIGCONT');
+      await (await waiting).release();
+      expect(await store.acquire(key, two, leaseMs, never)).toBe('acquired');
+    },
+  );
 
   test('a holder that falls silent keeps a plain lock; the lock of a lease ends with the lease', async () => {
     await using network = await startTcpProxy({ port: server.port });

@@ -40,13 +40,13 @@ async function startMasters(settings?: readonly string[]) {
     all: [first, second, third].map(({ url }) => url),
     /** As one sees them that can be cut off from the third. */
     cuttable: [first.url, second.url, `redis://127.0.0.1:${proxy.port}`],
-    /** Waits until the lock is free on all three, and cuts the third off. */
+    /** Waits until nobody has the lock on any of the three, and cuts the third off. */
     async cut() {
       for (const { url } of [first, second, third]) {
         await using store = redisLockStore(url);
         await until(
           () => store.look('key', never),
-          (view) => view?.held === false,
+          (view) => view?.held !== true,
         );
       }
       proxy.fault({ kind: 'blackHole' });
@@ -105,7 +105,6 @@ describeWith(redisPrograms, 'hazards of a quorum', () => {
 
     await using first = processOn(masters.cuttable, longSeconds);
     await using second = processOn(masters.all, longSeconds);
-    await (await first.locks.acquire('key', b, { waitMs: 10_000 })).release();
     await masters.cut();
     await using lease = await first.locks.acquire('key', a, { waitMs: 10_000 });
     await startAnew(masters.second);
@@ -166,24 +165,24 @@ describeWith(redisPrograms, 'hazards of a quorum', () => {
     expect(new Set(fences).size).toBe(fences.length);
   });
 
-  test.concurrent('a frozen or slow minority delays nothing', async () => {
+  test.concurrent('a frozen or slow minority does not delay a lock that the majority knows', async () => {
     await using masters = await startMasters();
     await using proxy = await startTcpProxy({ port: masters.third.port });
     const urls = [...masters.all.slice(0, 2), `redis://127.0.0.1:${proxy.port}`];
     await using ours = processOn(urls, 60, patientMemberMs);
-    const cycle = async (key: string) => {
+    const cycle = async () => {
       const startedAt = performance.now();
-      await (await ours.locks.acquire(key, a, { waitMs: 20_000 })).release();
+      await (await ours.locks.acquire('key', a, { waitMs: 20_000 })).release();
       return performance.now() - startedAt;
     };
-    await cycle('warm');
+    await cycle();
     for (const disturb of [
       async () => proxy.fault({ kind: 'slowSuccess', ms: 2 * patientMemberMs }),
       () => masters.third.freeze(),
     ]) {
       await disturb();
       const times: number[] = [];
-      for (let i = 0; i < 9; i++) times.push(await cycle(randomUUID()));
+      for (let i = 0; i < 9; i++) times.push(await cycle());
       // Six requests, of which each would take `patientMemberMs` if it waited.
       expect(times.toSorted((x, y) => x - y)[4]).toBeLessThan(patientMemberMs);
     }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@redis/client';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWith } from '../../../../test/support/servers/findProgram.ts';
 import { keepsEverything, redisPrograms, startRedis } from '../../../../test/support/servers/redis.ts';
@@ -298,6 +299,28 @@ describeWith(redisPrograms, 'hazards of Redis', async () => {
     using onSuccessor = await bareClient(successor.url);
     expect(await onSuccessor.exists(redisKeys('payonce:locks:', 'key').lease)).toBe(1);
     await lease.release();
+  });
+
+  test.concurrent('where a user may not subscribe, waiters leave no connections behind', async () => {
+    await using own = await startRedis();
+    using admin = await bareClient(own.url);
+    await admin.aclSetUser('deaf', ['on', '>deaf', '~*', '+@all', 'resetchannels']);
+    const url = own.url.replace('//', '//deaf:deaf@');
+    const nodeRedis = await createClient({ url }).connect();
+    const ioRedis = new Redis(url);
+    for (const address of [url, nodeRedis, ioRedis]) {
+      await using store = redisLockStore(address);
+      await store.create('key', never);
+      const before = (await admin.clientList()).length;
+      for (let looks = 0; looks < 5; looks++)
+        await expect(store.wait?.('key', never)).rejects.toThrow('NOPERM');
+      await until(
+        () => admin.clientList(),
+        (clients) => clients.length <= before,
+      );
+    }
+    nodeRedis.destroy();
+    ioRedis.disconnect();
   });
 
   test.concurrent('a connection that went silent is replaced after ten seconds', async () => {
