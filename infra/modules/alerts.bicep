@@ -47,6 +47,8 @@ resource actionGroup 'Microsoft.Insights/actionGroups@2023-01-01' = {
 // A fault that is still there at the end fires then. An alert processing rule would hide it for good: an alert that has fired
 // is not sent afterwards (https://learn.microsoft.com/azure/azure-monitor/alerts/alerts-processing-rules).
 var quiet = empty(quietUntil) ? false : dateTimeToEpoch(quietUntil) > dateTimeToEpoch(now)
+// The last line of each query.
+var notBefore = quiet ? '| where now() > datetime(${quietUntil})' : ''
 
 // The only window sizes that a log alert accepts.
 var windows = [
@@ -504,7 +506,7 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2021-08-01' = [
       criteria: {
         allOf: [
           {
-            query: quiet ? '${alert.query}| where now() > datetime(${quietUntil})' : alert.query
+            query: '${alert.query}${notBefore}'
             timeAggregation: 'Count'
             operator: 'GreaterThan'
             threshold: 0
