@@ -268,7 +268,7 @@ function createSupply(
     const own = Math.max(pace() * slowestShare, lastShare * shareWhenSilent);
     const before = Math.max(aloneUntil, turns.slots.at(-1)?.at ?? 0);
     const from = Math.max(shared.now(), before + 1000 / own);
-    // Those that the store grants meanwhile would stand behind it.
+    // A slot far ahead would hold back what the store grants meanwhile.
     if (from > shared.now() + aheadMs) return;
     const count = Math.max(0, Math.min(wanted(), Math.ceil((own * aheadMs) / 1000)));
     const slots = slotsOf({ pace: own, epoch: schedule?.epoch ?? 0 }, from, count);
