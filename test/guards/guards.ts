@@ -765,7 +765,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'the key of a refund, stored before its call',
     of: 'storedKey',
-    body: 'return 1;',
+    body: "return { kind: 'send', number: 1 };",
     tests: 'test/after/refundLayers.test.ts',
     caughtBy: 'is stored before the call, and the same goes out again',
   },
