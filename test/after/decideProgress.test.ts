@@ -129,6 +129,7 @@ describe('a payment in progress', () => {
     expect(decide({ ...processing, timeline }, seen(hard))).toMatchObject({
       change: { set: { status: 'parked' } },
       entry: { paymentId: 'pi_shop' },
+      others: ['pi_shop'],
     });
   });
 

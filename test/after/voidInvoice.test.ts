@@ -132,6 +132,20 @@ describe('an invoice with a payment', () => {
     expect(await corrected.void(id)).toEqual({ kind: 'refused', status: 'paid' });
   });
 
+  test('a payment in progress that the provider does not know: voided, once no call can be in flight', async () => {
+    const { id, shard, stored } = await app.invoice();
+    const at = new Date(app.clock.now()).toISOString();
+    const inProgress = { id: 'pi_gone', state: 'processing', since: at, checks: 0 };
+    const payment = { keyNumber: 1, keyCreatedAt: at, declines: 0, deferrals: 0, inProgress };
+    await app.world.container.item(id, shard).patch([
+      { op: 'set', path: '/status', value: 'processing' },
+      { op: 'set', path: '/payment', value: payment },
+    ]);
+    await app.clock.advance(callsOverMs);
+    expect(await corrected.void(id)).toMatchObject({ kind: 'voided', from: 'processing' });
+    expect(await stored()).toMatchObject({ status: 'voided' });
+  });
+
   test('refunded in full: voided; in part: recorded as paid, with its refund', async () => {
     const whole = await corrected.parked({ charged: 'pm_card_visa', amountMinor: 1_000 });
     await refund(whole.paymentId, 1_000);

@@ -118,6 +118,7 @@ test('changes that the copy has, or that no longer matter, are not listed; of se
   const invoices: Record<string, Invoice> = {
     moved: anInvoice({ dueAt: '2031-06-02T00:00:00.000Z' }),
     behind: anInvoice({ dueAt: '2031-05-20T00:00:00.000Z' }),
+    claimed: anInvoice({ status: 'claimed', dueAt: '2031-05-20T00:00:00.000Z' }),
     paid: anInvoice({ status: 'paid' }),
     voided: anInvoice({ status: 'voided' }),
     card: anInvoice({ status: 'declined' }),
@@ -127,6 +128,7 @@ test('changes that the copy has, or that no longer matter, are not listed; of se
     ...move('moved', '2031-06-01T00:00:00.000Z').map((line) => ({ ...line, intent: 'first' })),
     ...move('moved', '2031-06-02T00:00:00.000Z').map((line) => ({ ...line, intent: 'second', at: `${at}~` })),
     ...move('behind', '2031-06-02T00:00:00.000Z'),
+    ...move('claimed', '2031-06-02T00:00:00.000Z'),
     ...asked('paid', 'bulk void'),
     ...asked('voided', 'void invoice'),
     ...asked('not-imported', 'void invoice'),
@@ -135,6 +137,7 @@ test('changes that the copy has, or that no longer matter, are not listed; of se
   const lost = await changesLost(lines, { find: async (id) => invoices[id] }, since);
   expect(lost.map(({ invoiceId, change }) => [invoiceId, change.kind])).toEqual([
     ['behind', 'dueDate'],
+    ['claimed', 'dueDate'],
     ['not-imported', 'voided'],
     ['card', 'paymentMethod'],
   ]);
