@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Call, tags } from '../src/ops/call.ts';
 import { calls } from '../src/ops/calls.ts';
-import { schemaFields } from '../src/ops/jsonBody.ts';
+import { schemaFields } from '../src/ops/requests.ts';
 
 /** Fields of an answer; of one that has more, the first few are shown (`GET ops/openapi.json` has them all). */
 const mostFields = 8;

@@ -180,17 +180,20 @@ export function decideProgress(
     if (other !== undefined) return leftToAnother(other);
     const decided = decideDecline(known(payment), decline, policy, now);
     const { reason } = decided;
-    if (found.madeBy !== 'us' && payment.keyCreatedAt === undefined && !wasVoided(invoice))
-      return asIfNeverMade(reason);
-    if (found.madeBy !== 'us' || wasVoided(invoice)) return leftToPerson(reason);
-    if (decided.kind === 'retry') {
-      const { payment: next, attempts, at: actionableAt } = decided;
-      return {
-        kind: 'change',
-        change: { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: endedClears },
-        entry: { what: softDeclined, paymentId, reason, nextAt: actionableAt },
-      };
+    const isOurs = found.madeBy === 'us';
+    // It was only followed: the invoice had been voided, or our own key may have been sent, and declined.
+    if (wasVoided(invoice) || (!isOurs && payment.keyCreatedAt !== undefined)) {
+      const why = advised(`payment ${paymentId} has come to nothing (${reason})`, 'mayBeCharged');
+      return parkedFor(paymentId, why, { set: { payment: known(payment) }, clear: endedClears });
     }
+    // A shop's payment that has failed is none: our key, which was never sent, is as it was. The customer may be about to try
+    // another card, so we wait as after a first decline, and for the due date.
+    if (!isOurs) {
+      const [wait = 0] = policy.softDeclineRetryMs;
+      const again = Math.max(now + wait, Date.parse(invoice.dueAt));
+      return triedAgain({ payment: known(payment), attempts: 0, at: new Date(again).toISOString() }, reason);
+    }
+    if (decided.kind === 'retry') return triedAgain(decided, reason);
     return {
       kind: 'change',
       change: {
@@ -202,23 +205,13 @@ export function decideProgress(
     };
   }
 
-  /** It was only followed: the invoice had been voided, or our own key may have been sent, and declined. */
-  function leftToPerson(why: string): ProgressDecision {
-    const reason = advised(`payment ${paymentId} has come to nothing (${why})`, 'mayBeCharged');
-    return parkedFor(paymentId, reason, { set: { payment: known(payment) }, clear: endedClears });
-  }
-
-  /**
-   * A shop's payment that has failed is none: our key, which was never sent, is as it was. The customer may be about to try another
-   * card, so we wait as after a first decline, and for the due date.
-   */
-  function asIfNeverMade(reason: string): ProgressDecision {
-    const [wait = 0] = policy.softDeclineRetryMs;
-    const actionableAt = new Date(Math.max(now + wait, Date.parse(invoice.dueAt))).toISOString();
-    const set = { status: 'pending' as const, payment: known(payment), attempts: 0, actionableAt };
+  function triedAgain(
+    { payment, attempts, at: actionableAt }: Pick<Invoice, 'payment' | 'attempts'> & { at: string },
+    reason: string,
+  ): ProgressDecision {
     return {
       kind: 'change',
-      change: { set, clear: endedClears },
+      change: { set: { status: 'pending', payment, attempts, actionableAt }, clear: endedClears },
       entry: { what: softDeclined, paymentId, reason, nextAt: actionableAt },
     };
   }

@@ -8,7 +8,13 @@ import { shardNames } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { ArchiveStore, Candidate, StoredInvoice } from './archiveFile.ts';
-import { type ArchiveParts, archiveInvoices, counterRoom, recentCopies } from './moveInvoices.ts';
+import {
+  type ArchiveParts,
+  archiveInvoices,
+  counterOperations,
+  countsOf,
+  recentCopies,
+} from './moveInvoices.ts';
 
 const pageSize = 80;
 /** Between two pages, in milliseconds, or as long as the last page took: payments need the database more. */
@@ -81,10 +87,11 @@ async function goThroughShards(
     const began = clock.monotonic();
     lease.assertHeld();
     try {
-      const hasMore = await nextPage(source);
-      if (hasMore) open.push(source);
-      else left.delete(source);
-      if (hasMore) await rest(clock.monotonic() - began);
+      if (await nextPage(source)) {
+        open.push(source);
+        const restMs = Math.max(leastRestMs, clock.monotonic() - began);
+        await clock.sleep(restMs, signal).catch(() => {});
+      } else left.delete(source);
     } catch (error) {
       if (error instanceof LeaseLost) throw error;
       failed.set(source.shard, errorText(error));
@@ -128,10 +135,6 @@ async function goThroughShards(
     const reached = [...left].flatMap((source) => source.reached ?? []);
     return Math.max(0, ...reached.map((at) => Date.parse(before) - Date.parse(at)));
   }
-
-  async function rest(tookMs: number): Promise<void> {
-    await clock.sleep(Math.max(leastRestMs, tookMs), signal).catch(() => {});
-  }
 }
 
 /** The reason for which an invoice stays in the database. `tooManyDays`: more days than one transaction could count. */
@@ -144,7 +147,7 @@ export function whyKept(invoice: Invoice, before: string): Kept | undefined {
   const { refunds = [], disputes = [] } = invoice.reversals ?? {};
   if (refunds.some(({ status }) => status === 'requested' || status === 'pending')) return 'refundPending';
   if (disputes.some(({ status }) => status === 'open')) return 'disputeOpen';
-  return 1 + counterRoom(2).with(invoice) <= maxOperations ? undefined : 'tooManyDays';
+  return 1 + counterOperations(countsOf(invoice), 2) <= maxOperations ? undefined : 'tooManyDays';
 }
 
 function isSettled({ status, claim, actionableAt, checkAt, payment }: Invoice): boolean {

@@ -27,14 +27,13 @@ export function archiving(
   { stopping, instance }: { stopping: AbortSignal; instance: Instance },
 ) {
   const { documents, poison, invoices, writeReceipt } = cloud;
-  const ports = { documents, ...cloud.archive };
-  const archive = invoiceArchive({ ...ports, shards, clock: instance.clock });
-  const parts = { ...ports, invoices: cloud.invoices, shards, keepDays, instance };
+  const parts = { documents, ...cloud.archive, invoices, shards, clock: instance.clock };
+  const archive = invoiceArchive(parts);
   return {
     archive,
-    customers: customers({ ...ports, poison, invoices, writeReceipt, shards, clock: instance.clock }),
-    invoices: withArchive(cloud.invoices, archive, instance.name),
+    customers: customers({ ...parts, poison, writeReceipt }),
+    invoices: withArchive(invoices, archive, instance.name),
     /** A tick of the timer that moves them. */
-    move: (lease: Lease) => archiveSettled(parts, lease, stopping),
+    move: (lease: Lease) => archiveSettled({ ...parts, keepDays, instance }, lease, stopping),
   };
 }

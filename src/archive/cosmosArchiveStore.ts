@@ -21,7 +21,6 @@ export function cosmosArchiveStore(container: Container): ArchiveStore {
       pagesOf(
         {
           query: `SELECT VALUE c.body FROM c WHERE c.type = 'outboxMessage' AND c.status IN ('pending', 'parked')`,
-          parameters: [],
         },
         { partitionKey: shard, maxItemCount: 100 },
       ),

@@ -98,7 +98,8 @@ export function customers(parts: CustomerParts): Customers {
 
     /** True if a message waits that would write down again what is erased. */
     async function isNamed(shard: string, id: string): Promise<boolean> {
-      const inShard = named.get(shard) ?? (await idsIn(store.undelivered(shard)));
+      const inShard =
+        named.get(shard) ?? new Set((await Array.fromAsync(store.undelivered(shard), mentionedIn)).flat());
       named.set(shard, inShard);
       return inShard.has(id) || poisoned.has(id);
     }
@@ -166,12 +167,6 @@ function mentionedIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([name, member]) =>
     typeof member === 'string' && names.has(name) ? [member] : mentionedIn(member),
   );
-}
-
-async function idsIn(pages: AsyncIterable<readonly unknown[]>): Promise<Set<string>> {
-  const ids = new Set<string>();
-  for await (const bodies of pages) for (const id of mentionedIn(bodies)) ids.add(id);
-  return ids;
 }
 
 /** Resource ids of dead-lettered work items. */

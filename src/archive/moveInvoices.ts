@@ -162,55 +162,40 @@ async function createFile(
   }
 }
 
-/** Upper bound of the operations that count invoices. `maps`: 2 if they move from one map of the counters to the other. */
-export function counterRoom(maps: 1 | 2) {
-  const documents = new Set<string>([standingId]);
-  const names = new Set<string>();
-  return {
-    /** The operations with one invoice more. */
-    with(invoice: Countable): number {
-      const more = countsOf(invoice);
-      const docs = new Set([...documents, ...more.map(({ id }) => id)]);
-      const all = new Set([...names, ...more.map(({ id, name }) => `${id} ${name}`)]);
-      return docs.size + Math.floor((maps * all.size + docs.size) / mostIncrements);
-    },
-    add(invoice: Countable): void {
-      for (const { id, name } of countsOf(invoice)) {
-        documents.add(id);
-        names.add(`${id} ${name}`);
-      }
-    },
-  };
+/** Upper bound of the operations that write these counts. `maps`: 2 if they move from one map of the counters to the other. */
+export function counterOperations(counts: ReadonlyMap<string, string>, maps: 1 | 2): number {
+  const documents = new Set([standingId, ...counts.values()]).size;
+  return documents + Math.floor((maps * counts.size + documents) / mostIncrements);
 }
 
-function countsOf(invoice: Countable): { id: string; name: string }[] {
+/** The counts of an invoice by unique names, each with the id of its document. */
+export function countsOf(invoice: Countable): ReadonlyMap<string, string> {
   const { standing, days } = invoiceCountsOf(invoice);
   const all = [
     [standingId, standing] as const,
     ...[...days].map(([day, counts]) => [dayId(day), counts] as const),
   ];
-  return all.flatMap(([id, counts]) => [...counts.keys()].map((name) => ({ id, name })));
+  return new Map(all.flatMap(([id, counts]) => [...counts.keys()].map((name) => [`${id} ${name}`, id])));
 }
 
-/** Splits invoices into transactions, with room for the patches of their counters. `maps` as for `counterRoom`. Pure. */
+/** Splits invoices into transactions, with room for the patches of their counters. `maps` as for `counterOperations`. Pure. */
 export function transactionsOf<T extends { readonly invoice: Invoice }>(
   all: readonly T[],
   { maps, most = maxOperations }: { maps: 1 | 2; most?: number },
 ): T[][] {
   const transactions: T[][] = [];
-  let room = counterRoom(maps);
+  let counts: ReadonlyMap<string, string> = new Map();
   for (const one of all) {
+    const own = countsOf(one.invoice);
+    const together = new Map([...counts, ...own]);
     const current = transactions.at(-1);
     const isRoom =
       current !== undefined &&
       current.length < most &&
-      current.length + 1 + room.with(one.invoice) <= maxOperations;
+      current.length + 1 + counterOperations(together, maps) <= maxOperations;
     if (isRoom) current.push(one);
-    else {
-      transactions.push([one]);
-      room = counterRoom(maps);
-    }
-    room.add(one.invoice);
+    else transactions.push([one]);
+    counts = isRoom ? together : own;
   }
   return transactions;
 }
@@ -219,14 +204,11 @@ export function transactionsOf<T extends { readonly invoice: Invoice }>(
 export async function countersOfArchiving(
   documents: DocumentStore,
   { shard, now }: { shard: string; now: number },
-): Promise<{
-  operations(changes: readonly Change[]): Operation[];
-  onRefused(operations: readonly Operation[], codes: readonly number[]): Promise<void>;
-}> {
+) {
   const standing = await standingOf(documents, shard, now);
   return {
-    operations: (changes) => counterPatches(standing, changes),
-    async onRefused(operations, codes) {
+    operations: (changes: readonly Change[]) => counterPatches(standing, changes),
+    async onRefused(operations: readonly Operation[], codes: readonly number[]) {
       if (codes.includes(refusedBecause.missing)) await createDays(documents, shard, operations);
     },
   };

@@ -28,8 +28,7 @@ type Parts = ArchiveParts & { shards: number };
 export async function findArchived(parts: Parts, id: string): Promise<Invoice | undefined> {
   const tombstone = tombstoneIn(await parts.documents.read(shardOf(id, parts.shards), [id]));
   if (tombstone === undefined) return undefined;
-  const line = await lineOf(parts, tombstone);
-  return archivedInvoice(line, tombstone);
+  return archivedInvoice(await lineOf(parts, tombstone), tombstone);
 }
 
 /**
@@ -84,25 +83,19 @@ function tombstoneIn(stored: readonly unknown[]): Tombstone | undefined {
 
 async function lineOf({ blobs }: Pick<Parts, 'blobs'>, tombstone: Tombstone): Promise<ArchiveLine> {
   const file = fileName(tombstone);
-  const text = await blobs.read(file);
-  const line =
-    text === undefined ? undefined : linesOf(text).find(({ invoice }) => invoice.id === tombstone.id);
+  const lines = linesOf((await blobs.read(file)) ?? '');
+  const line = lines.find(({ invoice }) => invoice.id === tombstone.id);
   if (line === undefined) throw new MissingFromArchive(tombstone.id, file);
   return line;
 }
 
 /** Invoices that have moved to the archive. */
-export interface InvoiceArchive {
-  /** One as it was when it moved, with `archivedAt`; undefined if none of this id has. @throws {MissingFromArchive} {NewerVersion} */
-  find(id: string): Promise<Invoice | undefined>;
-  /** Puts one back into the database. @throws {NoClearAnswer} {MissingFromArchive} {NewerVersion} */
-  restore(id: string, why: { by: string; reason?: string }): Promise<Restored>;
-}
+export type InvoiceArchive = ReturnType<typeof invoiceArchive>;
 
-export function invoiceArchive(parts: ArchiveParts & { shards: number }): InvoiceArchive {
+export function invoiceArchive(parts: Parts) {
   return {
-    find: (id) => findArchived(parts, id),
-    restore: (id, why) => restoreInvoice(parts, id, why),
+    find: (id: string) => findArchived(parts, id),
+    restore: (id: string, why: { by: string; reason?: string }) => restoreInvoice(parts, id, why),
   };
 }
 

@@ -172,7 +172,12 @@ export async function* planDue(
           yield { kind: 'unreadable', error: `shard ${shard}: ${errorText(error)}` };
         }
       }
-      const oldest = longestWaiting([...readers.values()]);
+      // The one that waits longest: times in ISO 8601 sort as text.
+      const [oldest] = [...readers.values()]
+        .filter(({ page }) => page.length > 0)
+        .toSorted(({ page: [a] }, { page: [b] }) =>
+          (a?.actionableAt ?? '') < (b?.actionableAt ?? '') ? -1 : 1,
+        );
       if (oldest === undefined) break;
       const size = await room.batch();
       if (size === 0) {
@@ -199,16 +204,6 @@ interface Reader {
   readonly shard: string;
   page: readonly Invoice[];
   readonly pages: AsyncIterator<readonly Invoice[]>;
-}
-
-/** Times in ISO 8601 sort as text. */
-function longestWaiting(readers: readonly Reader[]): Reader | undefined {
-  let found: { reader: Reader; since: string } | undefined;
-  for (const reader of readers) {
-    const since = reader.page[0]?.actionableAt;
-    if (since !== undefined && (found === undefined || since < found.since)) found = { reader, since };
-  }
-  return found?.reader;
 }
 
 /**

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { appFolder } from '../platform/appFolder.ts';
 
@@ -46,26 +46,22 @@ export function serveDashboard(folder: string = join(appFolder(), 'dist', 'ui'))
   return ({ params, headers }: PageRequest): PageResponse => {
     files ??= builtFiles(folder);
     const { path = '' } = params;
+    const zipped = /\bgzip\b/i.test(headers.get('accept-encoding') ?? '');
     const file = files.get(path);
     if (file !== undefined && path !== 'index.html') {
-      return sent(file, headers, path.startsWith('assets/') ? 'no-cache' : 'public, max-age=3600');
+      return sent(file, zipped, path.startsWith('assets/') ? 'no-cache' : 'public, max-age=3600');
     }
     if (path.startsWith('assets/')) {
       return { status: 404, headers: plainText, body: 'There is no such file: reload the page.\n' };
     }
     const page = files.get('index.html');
-    if (page !== undefined) return sent(page, headers, 'no-cache');
+    if (page !== undefined) return sent(page, zipped, 'no-cache');
     files = undefined;
     return { status: 503, headers: plainText, body: 'The dashboard is not built: run npm run build.\n' };
   };
 }
 
-function sent(
-  { type, plain, gzipped }: BuiltFile,
-  headers: PageRequest['headers'],
-  cacheControl: string,
-): PageResponse {
-  const zipped = /\bgzip\b/i.test(headers.get('accept-encoding') ?? '');
+function sent({ type, plain, gzipped }: BuiltFile, zipped: boolean, cacheControl: string): PageResponse {
   return {
     headers: {
       ...always,
@@ -85,7 +81,7 @@ interface BuiltFile {
   gzipped: Uint8Array;
 }
 
-const types: Readonly<Record<string, string>> = {
+const types = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -95,18 +91,11 @@ const types: Readonly<Record<string, string>> = {
 /** The files of a folder by their paths in it, like `assets/index.js`; none if the dashboard has not been built. */
 export function builtFiles(folder: string): ReadonlyMap<string, BuiltFile> {
   return new Map(
-    pathsIn(folder).flatMap((path) => {
-      const type = types[extname(path)];
-      if (type === undefined) return [];
-      const plain = readFileSync(join(folder, path));
-      return [[path, { type, plain, gzipped: gzipSync(plain, { level: 9 }) }] as const];
-    }),
+    Object.entries(types).flatMap(([extension, type]) =>
+      globSync(`**/*${extension}`, { cwd: folder }).map((path) => {
+        const plain = readFileSync(join(folder, path));
+        return [path.replaceAll('\\', '/'), { type, plain, gzipped: gzipSync(plain, { level: 9 }) }] as const;
+      }),
+    ),
   );
-}
-
-function pathsIn(folder: string): string[] {
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => statSync(join(folder, path)).isFile())
-    .map((path) => path.replaceAll('\\', '/'));
 }

@@ -5,10 +5,13 @@ import { z } from 'zod';
 import { blobStatus, inTime } from '../platform/blobRequests.ts';
 import { blobNameOf, importIdOf } from './blobImportWrites.ts';
 import type { Rejection } from './checkInvoice.ts';
-import { type ImportRecords, type ImportView, statusAt } from './importRecords.ts';
+import type { ImportRecords, ImportView } from './importRecords.ts';
 
 /** Bytes of a blob that hold a page of rejections, each of which has less than 4 KB. */
 const pageBytes = 524_288;
+
+/** Milliseconds without a write of an import after which its process is taken for dead. Azure ends a request after 230 s. */
+const silentMs = 300_000;
 
 const newLine = 10;
 const rejectionSchema = z.object({
@@ -112,7 +115,8 @@ function viewOf(importId: string, metadata: unknown, clock: Clock): ImportView |
   const { data } = importMetadataSchema.safeParse(metadata);
   if (data === undefined) return undefined;
   const { startedat: startedAt, updatedat: updatedAt, status, parts: _, ...rest } = data;
-  return { importId, ...rest, status: statusAt(clock.now(), { status, updatedAt }), startedAt, updatedAt };
+  const isDead = status === 'running' && clock.now() - Date.parse(updatedAt) > silentMs;
+  return { importId, ...rest, status: isDead ? 'interrupted' : status, startedAt, updatedAt };
 }
 
 function decoded(text: string): unknown {

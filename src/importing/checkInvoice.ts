@@ -151,11 +151,9 @@ function customerIdError(id: string): string | undefined {
 export function limitError(amountMinor: number, currency: string): string | undefined {
   const text = (amount: number) => formatAmount(amount, currency);
   const { least, most } = amountLimits(currency);
-  if (amountMinor > most) {
-    return `expected at most ${text(most)} ${currency}, the payment provider's limit, not ${text(amountMinor)}`;
-  }
-  if (amountMinor < least) {
-    return `expected at least ${text(least)} ${currency}, the payment provider's limit, not ${text(amountMinor)}`;
+  if (amountMinor > most || amountMinor < least) {
+    const limit = amountMinor > most ? `most ${text(most)}` : `least ${text(least)}`;
+    return `expected at ${limit} ${currency}, the payment provider's limit, not ${text(amountMinor)}`;
   }
   const amount = stripeAmount(amountMinor, currency);
   return 'refused' in amount

@@ -31,17 +31,6 @@ export interface ImportView extends ImportProgress {
   updatedAt: string;
 }
 
-/** Milliseconds without a write of an import after which its process is taken for dead. Azure ends a request after 230 s. */
-const silentMs = 300_000;
-
-/** The status of an import at `now` (milliseconds). Pure. */
-export function statusAt(
-  now: number,
-  { status, updatedAt }: Pick<ImportView, 'status' | 'updatedAt'>,
-): ImportView['status'] {
-  return status === 'running' && now - Date.parse(updatedAt) > silentMs ? 'interrupted' : status;
-}
-
 /** The record of one import, written while it runs. One call at a time. */
 export interface ImportRecord {
   readonly importId: string;

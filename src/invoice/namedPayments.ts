@@ -17,19 +17,18 @@ export function paymentIdsOf({ payment, timeline }: Pick<Invoice, 'payment' | 't
 export const softDeclined = 'retry: declined';
 
 /** Entries that tell of a payment's end without money. A shop's customer may confirm it once more: a later entry counts. */
-const ends: ReadonlySet<unknown> = new Set(['declined', softDeclined]);
-
-/** The latest that the timeline says of a payment. */
-function lastWord(timeline: Invoice['timeline'], id: string): unknown {
-  return timeline.findLast(({ paymentId }) => paymentId === id)?.what;
-}
+const ends = ['declined', softDeclined];
 
 /**
- * Payments that an unpaid invoice names and that may hold money: nobody has recorded that they ended without. Charging the
- * invoice again would then be a second payment. Pure.
+ * Payments that an unpaid invoice names and that may hold money: the last entry on each is none that says they do not (`none`).
+ * Charging the invoice again would then be a second payment. Pure.
  */
-export function unrecordedPayments(invoice: Pick<Invoice, 'payment' | 'timeline'>): string[] {
-  return paymentIdsOf(invoice).filter((id) => !ends.has(lastWord(invoice.timeline, id)));
+export function unrecordedPayments(
+  invoice: Pick<Invoice, 'payment' | 'timeline'>,
+  none: readonly unknown[] = ends,
+): string[] {
+  const lastWords = new Map(invoice.timeline.map(({ paymentId, what }) => [paymentId, what]));
+  return paymentIdsOf(invoice).filter((id) => !none.includes(lastWords.get(id)));
 }
 
 /** True if a person's last decision about an invoice was to void it: then no payment that turns up makes it paid. Pure. */
@@ -46,8 +45,6 @@ export function otherPayments(
   invoice: Pick<Invoice, 'payment' | 'timeline'>,
   paymentId: string | undefined,
 ): string[] {
-  return unrecordedPayments(invoice).filter((id) => {
-    const word = lastWord(invoice.timeline, id);
-    return id !== paymentId && word !== foreignPayment && word !== lookedUp;
-  });
+  const ours = unrecordedPayments(invoice, [...ends, foreignPayment, lookedUp]);
+  return ours.filter((id) => id !== paymentId);
 }

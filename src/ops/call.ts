@@ -30,19 +30,6 @@ export const tags = {
 
 type Needed = 'required' | 'optional';
 
-interface Described {
-  /** Without the prefix `api/`; parameters in braces. */
-  route: string;
-  tag: keyof typeof tags;
-  summary: string;
-  /** Nothing at all stands for the body `{}`. */
-  mayBeEmpty?: true;
-  /** A body that the handler reads itself, row by row. `csv` describes it in that form. */
-  upload?: { json: z.ZodType; csv: string };
-  /** Statuses of problems, besides those that every call may answer. */
-  problems?: readonly (404 | 409 | 413 | 415 | 500 | 501 | 503)[];
-}
-
 /**
  * Reading needs the role `ops.read`; a change needs `ops.write`. `audit`: name in the journal and the audit trail, which a
  * change and an export have.
@@ -80,27 +67,36 @@ type Declared<
   Json extends z.ZodType,
   Key extends Needed | undefined,
   Durable extends true | undefined,
-> = Described &
-  Kind & {
-    /** Absent: any parameter is refused, because the caller expects it to do something. */
-    query?: Query;
-    body?: Body;
-    idempotencyKey?: Key;
-    /** The handler needs the Durable Functions client. */
-    durable?: Durable;
-    answer: Answer<Json>;
-    /** Ids that the journal names, a line each. Default: the `{id}` of the route, or else the route. */
-    targets?(body: z.output<Body>): readonly string[];
-    handle(
-      asked: Asked<
-        z.output<Query>,
-        z.output<Body>,
-        Key extends 'required' ? string : string | undefined,
-        Durable extends true ? Orchestrations : undefined
-      >,
-      parts: CallParts,
-    ): Promise<OpsResponse<z.output<Json>>>;
-  };
+> = Kind & {
+  /** Without the prefix `api/`; parameters in braces. */
+  route: string;
+  tag: keyof typeof tags;
+  summary: string;
+  /** Nothing at all stands for the body `{}`. */
+  mayBeEmpty?: true;
+  /** A body that the handler reads itself, row by row. `csv` describes it in that form. */
+  upload?: { json: z.ZodType; csv: string };
+  /** Statuses of problems, besides those that every call may answer. */
+  problems?: readonly (404 | 409 | 413 | 415 | 500 | 501 | 503)[];
+  /** Absent: any parameter is refused, because the caller expects it to do something. */
+  query?: Query;
+  body?: Body;
+  idempotencyKey?: Key;
+  /** The handler needs the Durable Functions client. */
+  durable?: Durable;
+  answer: Answer<Json>;
+  /** Ids that the journal names, a line each. Default: the `{id}` of the route, or else the route. */
+  targets?(body: z.output<Body>): readonly string[];
+  handle(
+    asked: Asked<
+      z.output<Query>,
+      z.output<Body>,
+      Key extends 'required' ? string : string | undefined,
+      Durable extends true ? Orchestrations : undefined
+    >,
+    parts: CallParts,
+  ): Promise<OpsResponse<z.output<Json>>>;
+};
 
 /** A call as its trigger, its admission and the OpenAPI document see it. */
 export type Call = Declared<z.ZodObject, z.ZodType, z.ZodType, Needed | undefined, true | undefined> & {

@@ -1,10 +1,10 @@
+import { z } from 'zod';
 import { shown } from '../importing/fieldErrors.ts';
 import { mediaTypeOf } from '../importing/readRows.ts';
 import { hasVisible, isPlainText } from '../importing/visibleText.ts';
 import { type Problem, problem } from '../platform/problem.ts';
 import { type Role, roles } from './answers/overviewAnswers.ts';
 import type { Call } from './call.ts';
-import { rolesIn } from './principal.ts';
 import type { OpsRequest } from './requests.ts';
 
 export interface Caller {
@@ -23,6 +23,33 @@ export function named({ actor, actorId }: Pick<Caller, 'actor' | 'actorId'>) {
 export type SignIn = 'none' | 'platform' | 'missing';
 
 const longestActor = 256;
+
+/**
+ * App Service's description of a signed-in caller, as base64 of JSON
+ * (https://learn.microsoft.com/azure/app-service/configure-authentication-user-identities).
+ */
+const principalSchema = z.object({
+  /** The type of those claims that are roles. */
+  role_typ: z.string().optional(),
+  claims: z.array(z.object({ typ: z.string(), val: z.string() })),
+});
+
+/** The app roles of a signed-in caller, by the header `x-ms-client-principal`. */
+function rolesIn(principal: string): Role[] {
+  const { claims, role_typ } = read(principal) ?? { claims: [] };
+  const named = claims.filter(({ typ }) => typ === 'roles' || typ === role_typ).map(({ val }) => val);
+  // The role to change things includes the role to look at them.
+  if (named.includes('ops.write')) return [...roles];
+  return roles.filter((role) => named.includes(role));
+}
+
+function read(principal: string): z.infer<typeof principalSchema> | undefined {
+  try {
+    return principalSchema.parse(JSON.parse(Buffer.from(principal, 'base64').toString()));
+  } catch {
+    return undefined;
+  }
+}
 
 /** A name in one line of plain text, 80 characters at most; empty if it is none. */
 function said(given: string): string {
@@ -54,12 +81,9 @@ export function callerOf({ headers }: Pick<OpsRequest, 'headers'>, signIn: SignI
   return {
     actor: (name || id || 'signed-in caller without a name').slice(0, longestActor),
     ...(id === '' ? {} : { actorId: id.slice(0, longestActor) }),
-    roles: rolesIn(headers.get('x-ms-client-principal')),
+    roles: rolesIn(headers.get('x-ms-client-principal') ?? ''),
   };
 }
-
-/** Where a browser may say that a request comes from: a page of this app, or the user's own doing. */
-const ownSites = ['same-origin', 'none'];
 
 /**
  * The refusal of a call; undefined if it is admitted. Pure.
@@ -76,7 +100,8 @@ export function whyNotAdmitted(
   if (!caller.roles.includes(role)) return problem(403, `${caller.actor} lacks the app role ${role}`);
   if (role === 'ops.read') return undefined;
   const site = headers.get('sec-fetch-site');
-  if (site !== null && !ownSites.includes(site)) {
+  // `none`: the user's own doing.
+  if (site !== null && site !== 'same-origin' && site !== 'none') {
     return problem(403, `the request comes from another site (Sec-Fetch-Site: ${site.slice(0, 20)})`);
   }
   // An upload comes in several types: its handler checks them.

@@ -54,15 +54,8 @@ export const correctionCalls = {
     answer: { json: invoiceDetailAnswer },
     problems: [404, 409, 503],
     async handle({ id, caller, body, record }, parts) {
-      const { reason, notCharged = false, paymentMethod } = body;
-      const method = paymentMethod === undefined ? {} : { paymentMethod };
-      const retried = await retryInvoice(parts.corrections, id, {
-        actor: caller.actor,
-        notCharged,
-        ...(reason === undefined ? {} : { reason }),
-        ...method,
-      });
-      const detail = { notCharged, reason: reason ?? null, ...method };
+      const retried = await retryInvoice(parts.corrections, id, { actor: caller.actor, ...body });
+      const detail = { notCharged: false, reason: null, ...body };
       if (retried.kind !== 'retried')
         return refused(id, retried, ofRetry, (found) => record(id, { ...detail, ...found }));
       const { from, invoice } = retried;
@@ -81,13 +74,12 @@ export const correctionCalls = {
     problems: [404, 409, 503],
     async handle({ id, caller, body: { reason }, record }, parts) {
       const result = await voidInvoice(parts.corrections, id, { actor: caller.actor, reason });
-      if (result.kind === 'voided') {
-        // The first answer may have been lost before it was recorded here.
-        const { from, repeated } = result;
-        await record(id, { reason, outcome: 'voided', ...(repeated ? { repeated } : { from }) });
-        return { jsonBody: invoiceDetail(result.invoice, parts.instance.clock) };
-      }
-      return refused(id, result, ofVoid, (found) => record(id, { reason, ...found }));
+      if (result.kind !== 'voided')
+        return refused(id, result, ofVoid, (found) => record(id, { reason, ...found }));
+      // The first answer may have been lost before it was recorded here.
+      const { from, repeated } = result;
+      await record(id, { reason, outcome: 'voided', ...(repeated ? { repeated } : { from }) });
+      return { jsonBody: invoiceDetail(result.invoice, parts.instance.clock) };
     },
   }),
   undoVoid: call({

@@ -56,12 +56,8 @@ export const customerCalls = {
         );
       }
       await record(customerHash(customerId), { reason, invoices: found.length });
-      return {
-        jsonBody: {
-          customerId,
-          invoices: found.map((invoice) => invoiceDetail(invoice, parts.instance.clock)),
-        },
-      };
+      const invoices = found.map((invoice) => invoiceDetail(invoice, parts.instance.clock));
+      return { jsonBody: { customerId, invoices } };
     },
   }),
   eraseCustomer: call({

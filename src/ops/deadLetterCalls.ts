@@ -9,11 +9,10 @@ import {
 import { continuationAt, placeOf } from '@payonce/jobs/documents';
 import { errorText } from '@payonce/leases/error-text';
 import { z } from 'zod';
-import { deadLettersAnswer, discardedAnswer, redrivenAnswer, type Undone } from './answers/messageAnswers.ts';
+import { deadLettersAnswer, discardedAnswer, redrivenAnswer } from './answers/messageAnswers.ts';
 import { type AuditRecorder, call } from './call.ts';
 import { continuationQuery, partOf, periodFields, reasonSchema } from './fields.ts';
 import { badQuery, unavailable } from './refusals.ts';
-import type { OpsResponse } from './requests.ts';
 
 const pageSize = 100;
 /** Dead letters that one request looks at, at most: those that match are counted for the total of a first page. */
@@ -82,7 +81,7 @@ export const deadLetterCalls = {
     async handle({ body: { ids, reason = null }, record }, { deadLetters }) {
       const redrive = (source: DeadLetterSource, own: ReadonlySet<string>) => source.redrive(own);
       const moved = await moveEach(deadLetters, ids, redrive, { what: 'sent again', reason, record });
-      return 'failed' in moved ? moved.failed : { jsonBody: { redriven: moved.done, ...moved.undone } };
+      return moved.failed ?? { jsonBody: { redriven: moved.done, ...moved.undone } };
     },
   }),
   discardDeadLetters: call({
@@ -99,7 +98,7 @@ export const deadLetterCalls = {
       const discard = (source: DeadLetterSource, own: ReadonlySet<string>) =>
         source.discard(own, { reason, by });
       const moved = await moveEach(deadLetters, ids, discard, { what: 'discarded', reason, record });
-      return 'failed' in moved ? moved.failed : { jsonBody: { discarded: moved.done, ...moved.undone } };
+      return moved.failed ?? { jsonBody: { discarded: moved.done, ...moved.undone } };
     },
   }),
 };
@@ -110,7 +109,7 @@ async function moveEach(
   ids: readonly string[],
   move: (source: DeadLetterSource, own: ReadonlySet<string>) => AsyncIterable<Moved>,
   { what, reason, record }: { what: string; reason: string | null; record: AuditRecorder },
-): Promise<{ done: string[]; undone: Undone } | { failed: OpsResponse<never> }> {
+) {
   const wanted = [...new Set(ids)];
   const done = new Set<string>();
   const left = new Map<string, string>();

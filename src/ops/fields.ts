@@ -23,7 +23,7 @@ export const noteSchema = plainText(expecting('a note of 1 to 500 characters'));
 
 export const reasonBody = z.strictObject({ reason: reasonSchema });
 
-export const optionalReasonBody = z.strictObject({ reason: reasonSchema.optional() });
+export const optionalReasonBody = z.strictObject({ reason: reasonSchema.exactOptional() });
 
 /** One of these texts; the error repeats what was sent instead. */
 export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
@@ -45,7 +45,7 @@ export const timeField = z.string().transform((given, context) => {
   context.addIssue(`expected ${aTime}, got ${shown(given)}${hint}`);
   return z.NEVER;
 });
-export const aTime = 'a time from 1970 to 9999 with a UTC offset, like 2026-01-31T12:00:00Z';
+const aTime = 'a time from 1970 to 9999 with a UTC offset, like 2026-01-31T12:00:00Z';
 
 /** Part of a text, in any case. */
 export function partOf(what: string) {

@@ -21,7 +21,9 @@ export async function checkHealth(parts: {
 }): Promise<Health> {
   const { healthChecks, pauses, instance } = parts;
   const { clock } = instance;
-  const pause = readPause();
+  const paused = bounded(clock, probeTimeoutMs, () => pauses.read())
+    .then((pause) => pauseView(inForce(pause, clock.now())))
+    .catch(() => 'unknown' as const);
   const results = await Promise.all(
     healthChecks.map(async ({ name, probe }) => {
       const started = clock.monotonic();
@@ -35,14 +37,5 @@ export async function checkHealth(parts: {
     }),
   );
   const failing = results.some(([, { ok }]) => !ok);
-  return { status: failing ? 'failing' : 'ok', paused: await pause, checks: Object.fromEntries(results) };
-
-  async function readPause(): Promise<Health['paused']> {
-    try {
-      const pause = await bounded(clock, probeTimeoutMs, () => pauses.read());
-      return pauseView(inForce(pause, clock.now()));
-    } catch {
-      return 'unknown';
-    }
-  }
+  return { status: failing ? 'failing' : 'ok', paused: await paused, checks: Object.fromEntries(results) };
 }

@@ -50,20 +50,16 @@ export const importCalls = {
         return problemResponse(problem(500, error.message));
       }
       const by = caller.actor;
+      const how = { reader, by, record };
       const { import: importId, part = 0, rows = [] } = query;
-      if (importId === undefined)
-        return store(body, { reader, by, record, kept: parts.imports.begin(by) }, parts);
+      if (importId === undefined) return store(body, { ...how, kept: parts.imports.begin(by) }, parts);
       const kept = await parts.imports.part(importId, part);
       if (kept === undefined) return notFound(`import "${importId}" of a file`);
       if (kept === 'notNext') return conflict(`a part before ${part} is missing: send that first`);
       // Its answer was lost: what it stored are duplicates now, which are recorded already.
       const again = { importId, write: async () => {} };
-      const original = originalRows(body, reader);
-      return store(
-        body,
-        { reader, by, record, kept: kept === 'repeated' ? again : kept, file: { numbers: rows, original } },
-        parts,
-      );
+      const file = { numbers: rows, original: originalRows(body, reader) };
+      return store(body, { ...how, kept: kept === 'repeated' ? again : kept, file }, parts);
     },
   }),
 };

@@ -25,12 +25,14 @@ export function invoiceView(invoice: Invoice): InvoiceAnswer {
 export function invoiceDetail(invoice: Invoice, clock: Pick<Clock, 'now'>): InvoiceDetailAnswer {
   const { timeline } = invoice;
   const now = new Date(clock.now()).toISOString();
+  const undo = decideUndo(invoice);
+  const move = decideDueDate(invoice, invoice.dueAt);
   const actions = {
     retry: retryOf(invoice, now),
-    void: voidOf(invoice),
-    undoVoid: undoOf(invoice),
+    void: decideVoid(invoice).kind === 'refuse' ? no(`It is ${ofVoid.refused(invoice.status)}.`) : yes,
+    undoVoid: undo.kind === 'change' ? yes : no(`${whyNotCorrected('It', undo, ofUndo)}.`),
     refund: refundOf(invoice),
-    moveDueDate: dueDateOf(invoice),
+    moveDueDate: move.kind === 'move' ? yes : no(`${whyNotCorrected('It', move, ofMove)}.`),
   };
   return { ...invoiceView(invoice), actions, timeline };
 }
@@ -87,21 +89,7 @@ const notRetried: Readonly<Partial<Record<Invoice['status'], string>>> = {
   voided: 'It is voided: undo the void, or import it under another id to charge it.',
 };
 
-function voidOf(invoice: Invoice): Permitted {
-  return decideVoid(invoice).kind === 'refuse' ? no(`It is ${ofVoid.refused(invoice.status)}.`) : yes;
-}
-
-function undoOf(invoice: Invoice): Permitted {
-  const decision = decideUndo(invoice);
-  return decision.kind === 'change' ? yes : no(`${whyNotCorrected('It', decision, ofUndo)}.`);
-}
-
 function refundOf({ status, amountMinor, reversals }: Invoice): Permitted {
   if (status !== 'paid') return no(`It is ${status}: only paid invoices are refunded, others are voided.`);
   return amountMinor > (reversals?.refundedMinor ?? 0) ? yes : no('All of it has been refunded.');
-}
-
-function dueDateOf(invoice: Invoice): Permitted {
-  const decision = decideDueDate(invoice, invoice.dueAt);
-  return decision.kind === 'move' ? yes : no(`${whyNotCorrected('It', decision, ofMove)}.`);
 }

@@ -65,9 +65,10 @@ export const lockCalls = {
         case 'notHeld':
         case 'otherOwner': {
           const owner = released.owner ? `"${released.owner.instance}"` : 'one that left no name';
-          const state =
-            released.kind === 'notHeld' ? `is free, and was last held by ${owner}` : `is held by ${owner}`;
-          return conflict(`lock "${key}" ${state}, not by "${expectedOwner}": look at the leases again`);
+          const state = released.kind === 'notHeld' ? 'is free, and was last held by' : 'is held by';
+          return conflict(
+            `lock "${key}" ${state} ${owner}, not by "${expectedOwner}": look at the leases again`,
+          );
         }
       }
     },

@@ -3,15 +3,11 @@ import { problemAnswer } from './answers/common.ts';
 import { type Answer, type Call, type CallParts, tags } from './call.ts';
 import { longestKey } from './requests.ts';
 
-/** Statuses that any call may answer; 401 comes from the platform, without a body. */
-const always = {
+/** Any call may answer 400, 403 and 503; 401 comes from the platform, without a body. */
+const whyProblem = {
   400: 'Wrong values: each is named',
   403: 'The caller lacks the app role, or another site sends the request',
   503: 'A process of a newer release can do it: ask again',
-};
-
-const whyProblem: Readonly<Record<number, string>> = {
-  ...always,
   404: 'There is no such thing',
   409: 'Its state does not allow this, or the Idempotency-Key stands for another request: the detail says which',
   413: 'The body is too large, or the answer would be',
@@ -20,9 +16,7 @@ const whyProblem: Readonly<Record<number, string>> = {
   501: 'The store of locks that LOCKS names cannot do this',
 };
 
-const problemRef = {
-  'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
-};
+const problemRef = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
 
 /** The OpenAPI 3.1 description (https://spec.openapis.org/oas/v3.1.1) of these calls. Pure. */
 export function openApiDocument({ calls, version }: Pick<CallParts, 'calls' | 'version'>) {
@@ -67,9 +61,9 @@ function described(id: string, call: Call) {
     ...(query === undefined ? [] : queryParameters(query)),
     ...(idempotencyKey === undefined ? [] : [key]),
   ];
-  const refusals = [...Object.keys(always).map(Number), ...(body ? [415] : []), ...problems].map((status) => [
+  const refusals = ([400, 403, 503, ...(body ? [415 as const] : []), ...problems] as const).map((status) => [
     status,
-    { description: whyProblem[status] ?? 'A problem', content: problemRef },
+    { description: whyProblem[status], content: problemRef },
   ]);
   const also = Object.entries(answer.also ?? {}).map(([status, why]) => [status, response(why, answer)]);
   return {
@@ -94,7 +88,7 @@ function response(description: string, answer: Answer) {
   ]);
   return {
     description,
-    headers: headers.length === 0 ? undefined : Object.fromEntries(headers),
+    headers: answer.headers && Object.fromEntries(headers),
     content: contentOf(answer),
   };
 }

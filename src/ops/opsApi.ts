@@ -15,11 +15,10 @@ import type { AuditRecorder, Call, CallParts } from './call.ts';
 import { type Caller, callerOf, named, whyNotAdmitted } from './caller.ts';
 import { type CallId, calls, forEachCall } from './calls.ts';
 import { unnamed } from './customerCalls.ts';
-import { readBody } from './jsonBody.ts';
 import { unsealed, withSealedPlace } from './listPages.ts';
 import type { OpsParts } from './opsParts.ts';
 import { badContinuation, unavailable } from './refusals.ts';
-import { type OpsRequest, type OpsResponse, readIdempotencyKey, readQuery } from './requests.ts';
+import { type OpsRequest, type OpsResponse, readBody, readIdempotencyKey, readQuery } from './requests.ts';
 
 /** A request in, a response out. The client is needed by the calls that are declared `durable`. */
 export type OpsCall = (request: OpsRequest, orchestrations?: Orchestrations) => Promise<OpsResponse>;
@@ -66,17 +65,9 @@ function answering(id: CallId, call: Call, parts: CallParts): OpsCall {
     try {
       return await respond(call, request, { caller, orchestrations }, parts);
     } catch (error) {
-      const response = inTheWay(error);
-      if (response === undefined) throw error;
-      return response;
+      return inTheWay(error);
     }
   }
-}
-
-/** Values of a body that an erasure has to reach. */
-interface ToErase {
-  customerId?: unknown;
-  text?: unknown;
 }
 
 /** Reads a request of somebody who may make it, has the journal take what changes, and answers. */
@@ -104,7 +95,8 @@ async function respond(
   }
   const targets = call.targets?.(body?.value) ?? [id || route];
   // Nobody can erase a customer, or the text of a note, from the journal.
-  const { customerId: _customer, text: _note, ...asks } = { ...(body?.value as ToErase | undefined) };
+  const sent: { customerId?: unknown; text?: unknown } = { ...(body?.value as object | undefined) };
+  const { customerId: _customer, text: _note, ...asks } = sent;
   const changes = { ...unnamed(asking), ...asks, idempotencyKey: key.value };
   const intent =
     audit === undefined ? undefined : await intend(parts, caller, { action: audit, targets, changes });
@@ -124,13 +116,13 @@ async function respond(
   }
 }
 
-/** The answer to a call that met this; undefined if it is nothing that the caller can act on. */
-function inTheWay(error: unknown): OpsResponse | undefined {
+/** The answer to a call that met this error. Throws it if it is nothing that the caller can act on. */
+function inTheWay(error: unknown): OpsResponse {
   if (error instanceof BadContinuation) return badContinuation();
   // A process of the newer release can do it.
   if (error instanceof NewerVersion || error instanceof NotRecorded) return unavailable(error.message);
   if (error instanceof MissingFromArchive || error instanceof UnreadableDocument) {
     return problemResponse(problem(500, error.message));
   }
-  return undefined;
+  throw error;
 }

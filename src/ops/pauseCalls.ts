@@ -56,11 +56,9 @@ export const pauseCalls = {
       const pause = inForce(await pauses.read(), now);
       if (pause === undefined) return { jsonBody: { paused: null, resumed: false } };
       const ended = await pauses.end(pause, { at: new Date(now).toISOString(), by: caller.actor });
-      if (!ended) {
-        const other = inForce(await pauses.read(), now);
-        if (other !== undefined) {
-          return conflict(`payments were paused again by ${other.by} meanwhile (${other.reason}): ask again`);
-        }
+      const other = ended ? undefined : inForce(await pauses.read(), now);
+      if (other !== undefined) {
+        return conflict(`payments were paused again by ${other.by} meanwhile (${other.reason}): ask again`);
       }
       const runId = await startRunNow();
       const { by: pausedBy, at: pausedAt } = pause;

@@ -6,39 +6,27 @@ import type { ReportDay, reportAnswer } from './answers/reportAnswers.ts';
 
 type Totals = Omit<ReportDay, 'day' | 'currency'>;
 
-/** Days by day, then by currency, and the sums of all days by currency. A day on which nothing happened is absent. */
-type Report = Pick<z.infer<typeof reportAnswer>, 'days' | 'totals'>;
-
-/** Pure. */
-export function addUp(counts: readonly DayCount[]): Report {
-  const days = new Map<string, Totals>();
-  const currencies = new Map<string, Totals>();
-  for (const { kind, day, currency, amountMinor, count } of counts) {
-    for (const totals of [under(days, `${day} ${currency}`), under(currencies, currency)]) {
-      totals[kind].count += count;
-      totals[kind].amountMinor += amountMinor;
-    }
-  }
+/** Days by day, then by currency, and the sums of all days by currency. A day on which nothing happened is absent. Pure. */
+export function addUp(counts: readonly DayCount[]): Pick<z.infer<typeof reportAnswer>, 'days' | 'totals'> {
+  const days = totalsBy(counts, ({ day, currency }) => `${day} ${currency}`);
+  const currencies = totalsBy(counts, ({ currency }) => currency);
   return {
-    days: sorted(days).map(([key, totals]) => ({
-      day: key.slice(0, 10),
-      currency: key.slice(11),
-      ...totals,
-    })),
-    totals: sorted(currencies).map(([currency, totals]) => ({ currency, ...totals })),
+    days: days.map(([key, totals]) => ({ day: key.slice(0, 10), currency: key.slice(11), ...totals })),
+    totals: currencies.map(([currency, totals]) => ({ currency, ...totals })),
   };
 }
 
-function under(all: Map<string, Totals>, key: string): Totals {
-  const none = () => ({ count: 0, amountMinor: 0 });
-  const empty = { paid: none(), declined: none(), refunded: none(), disputed: none(), disputeLost: none() };
-  const found = all.get(key) ?? empty;
-  all.set(key, found);
-  return found;
-}
-
-function sorted(all: ReadonlyMap<string, Totals>): [string, Totals][] {
-  return [...all].toSorted(([a], [b]) => (a < b ? -1 : 1));
+function totalsBy(counts: readonly DayCount[], keyOf: (one: DayCount) => string): [string, Totals][] {
+  const groups = [...Map.groupBy(counts, keyOf)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return groups.map(([key, group]) => {
+    const none = reportKinds.map((kind) => [kind, { count: 0, amountMinor: 0 }]);
+    const totals = Object.fromEntries(none) as Totals;
+    for (const { kind, amountMinor, count } of group) {
+      totals[kind].count += count;
+      totals[kind].amountMinor += amountMinor;
+    }
+    return [key, totals];
+  });
 }
 
 export const reportColumns: readonly string[] = [

@@ -51,21 +51,23 @@ export const reportCalls = {
     query: z.object({ from: dayField, to: dayField, currency: currencyField.exactOptional() }),
     answer: { json: reportAnswer, csv: 'The same, a row for each day and currency' },
     async handle({ request, query }, { invoices, instance }) {
-      const { to = today(instance.clock), currency } = query;
+      const { to = today(instance.clock), currency = null } = query;
       const { from = dayBefore(to, usualDays - 1) } = query;
       if (from > to) return badQuery([{ field: 'to', error: 'expected a day that is not before "from"' }]);
       if (from <= dayBefore(to, mostDays)) {
         return badQuery([{ field: 'from', error: `expected at most ${mostDays} days until "to"` }]);
       }
       const { counts, unreadable } = await invoices.dayCounts({ from, to });
-      const report = addUp(counts.filter((one) => currency === undefined || one.currency === currency));
+      const report = addUp(counts.filter((one) => currency === null || one.currency === currency));
       const headers = { vary: 'Accept', 'x-unreadable': `${unreadable}` };
       if (acceptsCsv(request.headers.get('accept'))) {
         const lines = [reportColumns, ...report.days.map(reportRow)].map(csvLine);
         return { headers: { ...headers, 'content-type': csvType }, body: lines.join('') };
       }
-      const asked = { from, to, currency: currency ?? null };
-      return { headers, jsonBody: { ...asked, unreadable, feesIncluded: false as const, ...report } };
+      return {
+        headers,
+        jsonBody: { from, to, currency, unreadable, feesIncluded: false as const, ...report },
+      };
     },
   }),
   recountFigures: call({

@@ -1,6 +1,7 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { unknownName } from '../importing/fieldErrors.ts';
-import type { FieldError } from '../platform/problem.ts';
+import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
+import { wholeBody } from '../platform/wholeBody.ts';
 import { badQuery, badRequest, fieldErrors, mostErrors } from './refusals.ts';
 
 /** The part of an HTTP request that the calls under `ops/` need; the request of Azure Functions has that shape. */
@@ -34,11 +35,10 @@ export function readQuery<Schema extends z.ZodObject>(
   schema: Schema,
 ): Parsed<z.output<Schema>> {
   const given = [...request.query].filter(([name]) => !ofPlatform.has(name));
-  const names = given.map(([name]) => name);
   const known = Object.keys(schema.shape);
   const wrong: FieldError[] = [];
   const seen = new Set<string>();
-  for (const name of names) {
+  for (const [name] of given) {
     if (!known.includes(name)) wrong.push({ field: name, error: unknownName('parameter', known) });
     else if (seen.has(name)) wrong.push({ field: name, error: 'is there twice: expected once' });
     seen.add(name);
@@ -63,4 +63,53 @@ export function readIdempotencyKey(
   if (key !== undefined && key !== '' && key.length <= longestKey) return { ok: true, value: key };
   const error = `expected a header of 1 to ${longestKey} characters that names this request, and no other`;
   return { ok: false, response: badRequest([{ field: 'Idempotency-Key', error }]) };
+}
+
+/** The largest JSON body of a call, in bytes; imports have a limit of their own. */
+const mostBodyBytes = 65_536;
+
+/** Reads a JSON body. No body at all counts as `{}` if it may be empty. */
+export async function readBody<Schema extends z.ZodType>(
+  request: OpsRequest,
+  schema: Schema,
+  { mayBeEmpty }: { mayBeEmpty: boolean },
+): Promise<Parsed<z.output<Schema>>> {
+  const bytes = await wholeBody(request, mostBodyBytes);
+  if (bytes === undefined) return { ok: false, response: tooLarge };
+  const text = bytes.toString();
+  const given = mayBeEmpty && text.trim() === '' ? {} : jsonOf(text);
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    const error = `expected a JSON body ${schemaFields(schema)}`;
+    return { ok: false, response: badRequest([{ field: 'body', error }]) };
+  }
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return { ok: true, value: parsed.data };
+  return { ok: false, response: badRequest(fieldErrors(parsed.error, 'body')) };
+}
+
+const tooLarge = problemResponse(problem(413, `Expected a body of at most ${mostBodyBytes} bytes.`));
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `{id, reason?}`: the fields of an object, or of all that it may be. Of more than `most` only the first three. */
+export function schemaFields(schema: z.ZodType, most?: number): string {
+  return fieldsIn(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }), most);
+}
+
+type JsonSchema = z.core.JSONSchema.JSONSchema;
+
+function fieldsIn(schema: JsonSchema, most = Number.POSITIVE_INFINITY): string {
+  if (schema.type === 'array') return `[${fieldsIn(schema.items as JsonSchema, most)}]`;
+  const objects = schema.anyOf ?? schema.oneOf ?? [schema];
+  const names = [...new Set(objects.flatMap(({ properties = {} }) => Object.keys(properties)))];
+  const isNeeded = (name: string) => objects.every(({ required }) => required?.includes(name));
+  const shown = names.slice(0, names.length > most ? 3 : undefined);
+  const fields = shown.map((name) => `${name}${isNeeded(name) ? '' : '?'}`);
+  return `{${[...fields, ...(shown.length < names.length ? ['…'] : [])].join(', ')}}`;
 }

@@ -22,12 +22,12 @@ const startRunBody = z.strictObject({
   job: z.string(),
   dryRun: z.boolean().default(false),
   /** Ended run whose unfinished groups are to be done now. */
-  resume: z.string().optional(),
+  resume: z.string().exactOptional(),
   groups: z
     .array(z.string())
     .min(1)
     .transform((groups) => [...new Set(groups)])
-    .optional(),
+    .exactOptional(),
 });
 
 const started = {
@@ -56,11 +56,8 @@ export const runCalls = {
       const request = { ...run, idempotencyKey };
       return startedResponse(
         await startRun({ ...parts, orchestrations }, request),
-        (made, { runId, groups }) => {
-          const { dryRun, resume } = run;
-          const resumed = resume === undefined ? {} : { resume };
-          return record(`${job.name}/${runId}`, { dryRun, groups: groups.join(','), ...resumed }, made);
-        },
+        (made, { runId, groups }) =>
+          record(`${job.name}/${runId}`, { ...run, groups: groups.join(',') }, made),
       );
     },
   }),
@@ -168,12 +165,10 @@ async function findRun({ job, bulk, runs }: Pick<OpsParts, 'job' | 'bulk' | 'run
   return (await runs.read(job.name, id)) ?? (await runs.read(bulk.name, id));
 }
 
-type Started = Extract<StartedRun, { kind: 'started' }>;
-
 /** The answer to a request for a run, which repetitions get, too. */
 async function startedResponse(
   started: StartedRun,
-  record: (made: Made, run: Started) => Promise<void>,
+  record: (made: Made, run: Extract<StartedRun, { kind: 'started' }>) => Promise<void>,
 ): Promise<OpsResponse<z.infer<typeof startedAnswer>>> {
   switch (started.kind) {
     case 'bad':

@@ -1,21 +1,15 @@
-import type { Instance } from '@payonce/jobs/instance';
-import { type OutboxStore, oldestPendingMs } from '@payonce/jobs/outbox';
-import { type PaceStore, type PauseStore, type Schedule, inForce } from '@payonce/jobs/rate';
+import { oldestPendingMs } from '@payonce/jobs/outbox';
+import { type PaceStore, type Schedule, inForce } from '@payonce/jobs/rate';
 import { invoiceStatuses } from '../invoice/invoiceStatus.ts';
 import type { Backlog, InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { paceLimits } from '../platform/azureNames.ts';
 import type { BacklogReport, PaceReport, Summary } from './answers/reportAnswers.ts';
+import type { OpsParts } from './opsParts.ts';
 import { pauseView } from './pauseCalls.ts';
 
-interface SummaryParts {
-  invoices: Pick<InvoiceStore, 'counts' | 'backlog'>;
-  pace: PaceStore;
-  pauses: Pick<PauseStore, 'read'>;
-  outbox: Pick<OutboxStore, 'count' | 'oldestPending'>;
-  instance: Pick<Instance, 'clock'>;
-}
+type Parts = Pick<OpsParts, 'invoices' | 'pace' | 'pauses' | 'outbox' | 'instance'>;
 
-export async function summarize(parts: SummaryParts): Promise<Summary> {
+export async function summarize(parts: Parts): Promise<Summary> {
   const { invoices, outbox, pauses, instance } = parts;
   const now = instance.clock.now();
   const [counted, pending, parked, oldest, paying, pause] = await Promise.all([

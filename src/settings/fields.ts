@@ -2,9 +2,14 @@ import { z } from 'zod';
 import { isHttps, isLoopbackHttp } from './addresses.ts';
 import { expected, missing } from './findings.ts';
 
-/** Finding about a setting whose reference the platform could not resolve. */
-export const unresolved =
-  "is an unresolved Key Vault reference: the secret, or the app's role on the vault, is missing";
+/**
+ * If the platform cannot read a secret, it leaves the reference to it in the setting
+ * (https://learn.microsoft.com/azure/app-service/app-service-key-vault-references).
+ */
+export const resolved = z.refine<string>((text) => !text.startsWith('@Microsoft.KeyVault('), {
+  error: "is an unresolved Key Vault reference: the secret, or the app's role on the vault, is missing",
+  abort: true,
+});
 
 export function wholeNumber<Default extends number | undefined>(fallback: Default, min: number, max: number) {
   return z
@@ -69,7 +74,7 @@ export function stripeKey() {
   return z
     .string({ error: (issue) => (issue.input === undefined ? missing(key) : `expected ${key}`) })
     .trim()
-    .refine(isResolved, { error: unresolved, abort: true })
+    .check(resolved)
     .regex(/^[rs]k_(test|live)_\w+$/, { error: `expected ${key}` });
 }
 
@@ -111,7 +116,7 @@ export function webhookSecret() {
   return z
     .string()
     .trim()
-    .refine(isResolved, { error: unresolved, abort: true })
+    .check(resolved)
     .min(24, { error: 'expected at least 24 characters' })
     .refine(isSigningKey, {
       error: `expected base64 of at least ${leastKeyBytes} bytes after whsec_, or a text without that prefix`,
@@ -124,7 +129,7 @@ export function stripeWebhookSecrets() {
   return z
     .string()
     .default('')
-    .refine(isResolved, { error: unresolved, abort: true })
+    .check(resolved)
     .transform((text) => text.split(',').map((secret) => secret.trim()))
     .transform((secrets, context) => {
       const given = secrets.filter((secret) => secret !== '');
@@ -143,12 +148,4 @@ function isSigningKey(secret: string): boolean {
   const [, encoded] = /^whsec_(.*)$/s.exec(secret) ?? [];
   if (encoded === undefined) return true;
   return /^[\w+/-]+={0,2}$/.test(encoded) && Buffer.from(encoded, 'base64').length >= leastKeyBytes;
-}
-
-/**
- * If the platform cannot read a secret, it leaves the reference to it in the setting
- * (https://learn.microsoft.com/azure/app-service/app-service-key-vault-references).
- */
-export function isResolved(text: string): boolean {
-  return !text.startsWith('@Microsoft.KeyVault(');
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isResolved, unresolved } from './fields.ts';
+import { resolved } from './fields.ts';
 
 /** Stores of locks in the app's own Azure resources. They need no address. */
 const azureKinds = ['blob', 'cosmos', 'service-bus'] as const;
@@ -41,7 +41,7 @@ const forms =
 /** Findings never repeat the address, which may hold a password. */
 export const lockAddress = z
   .string()
-  .refine(isResolved, { error: unresolved, abort: true })
+  .check(resolved)
   .default('blob')
   .transform((text, context): LockAddress => {
     const parts = text.trim().split(/\s+/);

@@ -107,7 +107,6 @@ const settingsSchema = z.object({
     .regex(/^[a-z0-9][a-z0-9-]{1,31}$/, { error: 'expected 2 to 32 lower-case letters, digits or hyphens' })
     .optional(),
   INSTANCE_ID: z.string().max(200, { error: 'expected at most 200 characters' }),
-  environment: z.string(),
   // App Service says so only while its sign-in is on, and not for sure on every plan.
   signIn: z
     .object({
@@ -130,32 +129,11 @@ export function readSettings(
   machine: { hostname: string; pid: number } = { hostname: hostname(), pid: process.pid },
 ): Settings {
   const env = withoutBlanks(environment);
-  const parsed = settingsSchema.safeParse({
-    storage: env,
-    cosmos: env,
-    serviceBus: env,
-    telemetry: env,
-    traces: env,
-    clientId: env,
-    stripe: env,
-    STRIPE_WEBHOOK_SECRETS: env.STRIPE_WEBHOOK_SECRETS,
-    schedules: env,
-    sharding: env,
-    BATCH_SIZE: env.BATCH_SIZE,
-    KEEP_DAYS: env.KEEP_DAYS,
-    leases: env,
-    times: env,
-    notify: env,
-    PAYMENT_RATE: env.PAYMENT_RATE,
-    signIn: env,
-    environment: env.WEBSITE_SITE_NAME ?? 'local',
-    DEPLOYMENT_ID: env.DEPLOYMENT_ID || undefined,
-    INSTANCE_ID:
-      env.INSTANCE_ID ??
-      env.WEBSITE_INSTANCE_ID ??
-      env.CONTAINER_NAME ??
-      `${machine.hostname}-${machine.pid}`,
-  });
+  const INSTANCE_ID =
+    env.INSTANCE_ID ?? env.WEBSITE_INSTANCE_ID ?? env.CONTAINER_NAME ?? `${machine.hostname}-${machine.pid}`;
+  // What has its name in capitals reads that setting, the rest reads several.
+  const given = Object.keys(settingsSchema.shape).map((name) => [name, /[a-z]/.test(name) ? env : env[name]]);
+  const parsed = settingsSchema.safeParse({ ...Object.fromEntries(given), INSTANCE_ID });
   if (!parsed.success) {
     throw new BadSettings(
       parsed.error.issues.map(({ path, message }) => `${String(path.at(-1))}: ${message}`),
@@ -174,5 +152,6 @@ export function readSettings(
   const ofAccount = stripeAccountRate[isLiveKey(others.stripe.secretKey) ? 'live' : 'test'];
   const allowance = { rate, accountRate: Math.max(rate, ofAccount) };
   const named = { webhookSecrets, batchSize, keepDays, allowance, deploymentId, instanceId };
-  return { ...others, ...schedules, ...sharding, ...leases, ...times, ...named };
+  const { WEBSITE_SITE_NAME: site = 'local' } = env;
+  return { ...others, ...schedules, ...sharding, ...leases, ...times, ...named, environment: site };
 }

@@ -66,11 +66,8 @@ export function stripeChanges(
 
   /** Stripe refuses to cancel what has ended or was sent to the bank. Only the payment itself says which. */
   async function afterCancel(error: unknown, paymentId: string): Promise<CancelOutcome | RateLimited> {
-    const limited = rateLimited(error);
-    if (limited !== undefined) return limited;
-    if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) {
-      return silentAfter(error);
-    }
+    if (!(error instanceof Stripe.errors.StripeInvalidRequestError))
+      return rateLimited(error) ?? silentAfter(error);
     return stripe.paymentIntents
       .retrieve(paymentId)
       .then(canceledOrNot, (failure: unknown) => rateLimited(failure) ?? silentAfter(failure));
@@ -86,23 +83,9 @@ function canceledOrNot({ status }: Stripe.PaymentIntent): CancelOutcome {
 /** Meaning of an error for a refund: only a refusal of the request itself is final. */
 function refusedRefund(error: unknown): RefundOutcome | RateLimited {
   const outcome = classifyError(error);
-  switch (outcome.kind) {
-    case 'rateLimited':
-    case 'transient':
-    case 'refused':
-    case 'unknown':
-      return outcome;
-    case 'keyReused':
-      return { kind: 'refused', code: 'key_reused', message: outcome.message };
-    case 'declined':
-      return { kind: 'refused', code: outcome.code, message: outcome.message };
-    // No error is classified as one of these.
-    case 'succeeded':
-    case 'processing':
-    case 'reversed':
-    case 'blocked':
-      return silentAfter(error);
-  }
+  const { message } = outcome;
+  if (outcome.kind === 'keyReused') return { kind: 'refused', code: 'key_reused', message };
+  return outcome.kind === 'declined' ? { kind: 'refused', code: outcome.code, message } : outcome;
 }
 
 /** There is no customer to act: canceled, the intent can never charge after all. */

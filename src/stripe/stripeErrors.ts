@@ -31,6 +31,8 @@ const beforeSending: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
+type ErrorOutcome = Exclude<ChargeOutcome, { kind: 'succeeded' | 'processing' | 'reversed' | 'blocked' }>;
+
 /**
  * Converts an error of the `stripe` package into an outcome. An error is transient or refused only if it certainly charged
  * nothing. A time-out or reset after sending, every 5xx, and anything not understood may have charged. Pure.
@@ -38,7 +40,7 @@ const beforeSending: ReadonlySet<string> = new Set([
  * A 409 says that the first call with the idempotency key is still in flight. It may be charging at this moment, so the
  * outcome is unknown; asking again with the same key will tell.
  */
-export function classifyError(error: unknown): ChargeOutcome | RateLimited {
+export function classifyError(error: unknown): ErrorOutcome | RateLimited {
   if (!(error instanceof Stripe.errors.StripeError)) return silentAfter(error);
   const { message, code } = error;
   if (error instanceof Stripe.errors.StripeConnectionError) return classifyConnectionError(error);
@@ -98,7 +100,7 @@ function faultOf(error: unknown): ProviderFault | undefined {
   return statusCode === undefined || statusCode < 500 ? undefined : 'badAnswer';
 }
 
-function classifyConnectionError({ message, detail }: { message: string; detail?: unknown }): ChargeOutcome {
+function classifyConnectionError({ message, detail }: { message: string; detail?: unknown }): ErrorOutcome {
   const code = textOf(detail, 'code');
   const syscall = textOf(detail, 'syscall');
   if (syscall === 'connect' || syscall === 'getaddrinfo' || beforeSending.has(code ?? '')) {
@@ -189,10 +191,7 @@ const hardDeclines: ReadonlySet<string> = new Set([
   'transaction_not_allowed',
 ]);
 
-/**
- * The issuer's advice takes precedence over the code
- * (https://docs.stripe.com/declines/card#retrying-issuer-declines).
- */
+/** The issuer's advice takes precedence over the code (https://docs.stripe.com/declines/card#retrying-issuer-declines). */
 const hardAdvice: ReadonlySet<string> = new Set(['confirm_card_data', 'do_not_try_again']);
 
 /**

@@ -131,11 +131,7 @@ function isSettled(intent: Stripe.PaymentIntent): boolean {
   return progressOf(intent).kind === 'succeeded';
 }
 
-/**
- * A payment with its refunds and disputes: three calls if it succeeded.
- *
- * @throws what the package throws
- */
+/** A payment with its refunds and disputes: three calls if it succeeded. @throws what the package throws */
 async function readPayment(
   stripe: Stripe,
   paymentId: string,
@@ -158,9 +154,7 @@ async function readReversals(stripe: Stripe, { id, currency }: Stripe.PaymentInt
 
 /**
  * Reads what has gone back of a payment that succeeded, or may; undefined if nothing. Its charge, which must be expanded,
- * tells whether there is anything to read.
- *
- * @throws what the package throws
+ * tells whether there is anything to read. @throws what the package throws
  */
 async function readReversed(
   stripe: Stripe,
@@ -194,9 +188,7 @@ export async function asItIsNow(
     : { kind: 'succeeded', paymentId, reversals: gone.reversals };
 }
 
-/**
- * Stripe's query language escapes quotes and backslashes with a backslash (https://docs.stripe.com/search).
- */
+/** Stripe's query language escapes quotes and backslashes with a backslash (https://docs.stripe.com/search). */
 function escapeQuery(text: string): string {
   return text.replaceAll(/['\\]/g, (character) => `\\${character}`);
 }

@@ -1,5 +1,4 @@
 import {
-  type Context,
   context,
   createContextKey,
   type Link,
@@ -67,8 +66,10 @@ export function openTelemetryTracer(tracer: OpenTelemetryTracer, wants: WantsSpa
       const span = trace.getSpan(context.active());
       if (span === undefined) return undefined;
       const notes = context.active().getValue(notesKey) as Notes | undefined;
+      const { traceId, spanId, traceFlags } = span.spanContext();
+      const sampled = (traceFlags & TraceFlags.SAMPLED) !== 0;
       return {
-        traceparent: traceparentOf(span.spanContext()),
+        traceparent: formatTraceparent({ traceId, spanId, sampled }),
         set(added) {
           if (notes?.place === span) Object.assign(notes.attributes, added);
           else span.setAttributes(added);
@@ -86,36 +87,20 @@ export function openTelemetryTracer(tracer: OpenTelemetryTracer, wants: WantsSpa
  * Where a span belongs: work that carries a trace goes on with that and links to the Functions host's own span, so that a trace
  * is whole whatever the host exports.
  */
-function placeOf(parent: string | undefined): {
-  within: Context;
-  around: SpanContext | undefined;
-  host: SpanContext[];
-} {
+function placeOf(parent: string | undefined) {
   const within = context.active();
   const around = trace.getSpanContext(within);
-  const from = parent === undefined ? undefined : remote(parent);
+  const from = remote(parent);
   if (from === undefined) return { within, around, host: [] };
-  return {
-    within: trace.setSpanContext(within, from),
-    around: from,
-    host: around?.isRemote === true ? [around] : [],
-  };
+  const host = around?.isRemote === true ? [around] : [];
+  return { within: trace.setSpanContext(within, from), around: from, host };
 }
 
-function remote(traceparent: string): SpanContext | undefined {
-  const ids = parseTraceparent(traceparent);
-  if (ids === undefined) return undefined;
-  const { traceId, spanId, sampled } = ids;
-  return {
-    traceId,
-    spanId,
-    traceFlags: sampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
-    isRemote: true,
-  };
-}
-
-function traceparentOf({ traceId, spanId, traceFlags }: SpanContext): string {
-  return formatTraceparent({ traceId, spanId, sampled: (traceFlags & TraceFlags.SAMPLED) !== 0 });
+function remote(traceparent: string | undefined): SpanContext | undefined {
+  const parsed = parseTraceparent(traceparent);
+  if (parsed === undefined) return undefined;
+  const { sampled, ...ids } = parsed;
+  return { ...ids, traceFlags: sampled ? TraceFlags.SAMPLED : TraceFlags.NONE, isRemote: true };
 }
 
 /** Calls `over` once with what came of the work. */

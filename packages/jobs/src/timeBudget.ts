@@ -3,9 +3,6 @@ import type { Clock } from '@payonce/leases/clock';
 /** `functionTimeout` of host.json (ms): the host kills the whole process if a function takes longer. */
 export const functionTimeoutMs = 10 * 60_000;
 
-/** Reserved so that running work can finish once time is up, in milliseconds. */
-const reserveMs = 30_000;
-
 /** The abort reason when a function has used nearly all the time the host gives it. */
 export class TimeIsUp extends Error {
   override readonly name = 'TimeIsUp';
@@ -14,12 +11,10 @@ export class TimeIsUp extends Error {
   }
 }
 
-/** Time that work in a function may go on (ms): it ends 30 s before the host would kill the process. */
-export const functionBudgetMs = functionTimeoutMs - reserveMs;
+/** Time that work in a function may go on (ms): what is running then has 30 s until the host would kill the process. */
+export const functionBudgetMs = functionTimeoutMs - 30_000;
 
-/**
- * A signal that aborts with `TimeIsUp` after `limitMs` milliseconds, or when `signal` aborts. Dispose of it when the work ends.
- */
+/** A signal that aborts with `TimeIsUp` after `limitMs` (ms), or when `signal` aborts. Dispose of it when the work ends. */
 export function timeBudget(
   clock: Clock,
   signal?: AbortSignal,

@@ -14,7 +14,6 @@ export {
   type Loss,
   type LostReason,
 } from './lease.ts';
-export type { FenceFloor } from './fencingToken.ts';
 export {
   createSingleton,
   type Invocation,
@@ -56,7 +55,7 @@ export {
   type StoreTraits,
 } from './lockStore.ts';
 export { createLocks, noLease } from './locks.ts';
-export { nextFence } from './fencingToken.ts';
+export { type FenceFloor, nextFence } from './fencingToken.ts';
 export type { LeaseChoice, Locks, LocksOptions, ProcessLocks } from './lease.ts';
 export { memoized } from './memoized.ts';
 export { acquireAll, type LeaseGroup, type SharedLock, sharedLock, type WaitChoice } from './sharedLock.ts';

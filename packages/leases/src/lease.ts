@@ -207,9 +207,7 @@ export class LocksClosed extends Error {
   }
 }
 
-/**
- * The lock store gave no usable answer: a transient fault or a wrong setting. `cause` is the store's error.
- */
+/** The lock store gave no usable answer: a transient fault or a wrong setting. `cause` is the store's error. */
 export class LockStoreFailed extends Error {
   override readonly name = 'LockStoreFailed';
   /** True if no further try can succeed, as after a wrong password: `acquire` does not go on waiting. */

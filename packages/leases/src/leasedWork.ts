@@ -1,5 +1,4 @@
-import { type Lease, LockHeld, LockTimeout } from './lease.ts';
-import type { LeaseChoice, Locks } from './lease.ts';
+import { type Lease, type LeaseChoice, LockHeld, type Locks, LockTimeout } from './lease.ts';
 import type { LeaseOwner } from './lockStore.ts';
 
 /**

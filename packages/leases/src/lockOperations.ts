@@ -166,9 +166,7 @@ export interface LockListing {
   owner?: LeaseOwner;
   /** Time at which `owner` acquired it. */
   acquiredAt?: string;
-  /**
-   * The latest time at which the lease can end if its holder has just died. Absent: free, or the holder recorded no lease time.
-   */
+  /** The latest time at which the lease can end if its holder has just died. Absent: free, or nobody recorded a lease time. */
   expiry?: string;
   /** Fencing token of `owner`; 0 without one. */
   fence: number;
@@ -186,18 +184,12 @@ export async function listLocks(
   if (store.list === undefined) return undefined;
   const listings: LockListing[] = [];
   for await (const { key, held, record } of store.list(prefix, signal)) {
-    if (record === undefined) {
-      listings.push({ key, held, fence: 0 });
-      continue;
-    }
-    listings.push({
-      key,
-      held,
+    const holder = record && {
       owner: record.owner,
       acquiredAt: new Date(record.since).toISOString(),
       ...(held ? { expiry: new Date(clock.now() + record.leaseMs).toISOString() } : {}),
-      fence: record.fence,
-    });
+    };
+    listings.push({ key, held, ...holder, fence: record?.fence ?? 0 });
   }
   return listings;
 }

@@ -96,9 +96,7 @@ export interface StoreTraits {
  */
 export interface LockStore extends AsyncDisposable {
   readonly traits: StoreTraits;
-  /**
-   * The lock as it is now; undefined if there is none yet. Where only the holder can look, another's look is rejected.
-   */
+  /** The lock as it is now; undefined if there is none yet. Where only the holder can look, another's look is rejected. */
   look(key: string, signal: AbortSignal): Promise<LockView | undefined>;
   /** Creates the lock unless it exists. Resolves with the lock as it is afterwards. */
   create(key: string, signal: AbortSignal): Promise<LockView>;

@@ -214,9 +214,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
   };
 }
 
-/**
- * A lease for work that is written against one but needs no lock: always held, fence 0, makes no requests.
- */
+/** A lease for work that is written against one but needs no lock: always held, fence 0, makes no requests. */
 export function noLease(key: string, owner: LeaseOwner): Lease {
   return {
     key,

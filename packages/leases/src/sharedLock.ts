@@ -1,5 +1,4 @@
-import { type Lease, LockStoreFailed, LockTimeout, type Loss } from './lease.ts';
-import type { LeaseChoice, Locks } from './lease.ts';
+import { type Lease, type LeaseChoice, type Locks, LockStoreFailed, LockTimeout } from './lease.ts';
 import { shardKeys } from './lockKeys.ts';
 import type { LeaseOwner } from './lockStore.ts';
 
@@ -52,7 +51,6 @@ async function releaseAll(leases: readonly Lease[]): Promise<void> {
 function grouped(leases: readonly Lease[]): LeaseGroup {
   const [first] = leases;
   if (first === undefined) throw new RangeError('a group has at least one lease');
-  const lost = (): Loss | undefined => leases.find((lease) => lease.lost !== undefined)?.lost;
   return {
     leases,
     key: leases.map(({ key }) => key).join(', '),
@@ -60,7 +58,7 @@ function grouped(leases: readonly Lease[]): LeaseGroup {
     fence: Math.max(...leases.map(({ fence }) => fence)),
     signal: AbortSignal.any(leases.map(({ signal }) => signal)),
     get lost() {
-      return lost();
+      return leases.find((lease) => lease.lost !== undefined)?.lost;
     },
     get remainingMs() {
       return Math.min(...leases.map(({ remainingMs }) => remainingMs));

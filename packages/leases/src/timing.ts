@@ -4,9 +4,7 @@ import type { StoreTraits } from './lockStore.ts';
 export interface LeaseTiming {
   /** Time for which the store grants a lease without a renewal. */
   leaseMs: number;
-  /**
-   * Time by which the holder stops trusting it sooner than the store, for clock drift and side effects in flight.
-   */
+  /** Time by which the holder stops trusting it sooner than the store, for clock drift and side effects in flight. */
   marginMs: number;
   /** Time before the end of its trust at which a holder is told, if no renewal succeeded. A timer may be late. */
   timerSlackMs: number;

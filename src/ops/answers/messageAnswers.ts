@@ -45,9 +45,6 @@ const others = {
     .describe('Still there: another receiver has it, or too many others are in front of it'),
 };
 
-const undone = z.object(others);
-export type Undone = z.infer<typeof undone>;
-
 export const redrivenAnswer = z.object({ redriven: z.array(z.string()), ...others });
 
 export const discardedAnswer = z.object({ discarded: z.array(z.string()), ...others });

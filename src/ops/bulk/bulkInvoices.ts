@@ -8,7 +8,7 @@ import type { Invoice } from '../../invoice/invoice.ts';
 import type { InvoiceChange } from '../../invoice/invoiceChange.ts';
 import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
 import { ofVoid, whyNotCorrected } from '../notCorrected.ts';
-import { type BulkInvoiceFilter, isAskedFor, listFilter, type NotChanged } from './bulkRequest.ts';
+import { type BulkInvoiceFilter, isAskedFor, type NotChanged } from './bulkRequest.ts';
 
 export interface InvoicePiece {
   kind: 'invoices';
@@ -41,7 +41,9 @@ export async function* invoicePieces(
   filter: BulkInvoiceFilter,
   { isOpen, dryRun }: { isOpen: (invoice: Invoice) => boolean; dryRun: boolean },
 ): AsyncGenerator<InvoicePiece> {
-  const list = { ...listFilter(filter), pageSize: pieceSize };
+  // The list knows no more of the filter.
+  const { reason: _, before: __, after: ___, ...listed } = filter;
+  const list = { ...listed, pageSize: pieceSize };
   for await (const page of allPages((place) => invoices.list({ ...list, ...place }))) {
     const found = page.filter((invoice) => isAskedFor(invoice, filter) && isOpen(invoice));
     for (const [shard, some] of Map.groupBy(found, (invoice) => invoice.shard)) {

@@ -5,7 +5,7 @@
  */
 
 import type { Instance } from '@payonce/jobs/instance';
-import { defineJob, type GroupRun, Idle, type Job, type RunCounts, type RunSoFar } from '@payonce/jobs/runs';
+import { defineJob, type GroupRun, Idle, type Job, type RunSoFar } from '@payonce/jobs/runs';
 import { z } from 'zod';
 import type { CorrectionParts } from '../../after/corrections.ts';
 import { amountCounts } from '../../invoice/amountCounts.ts';
@@ -61,7 +61,8 @@ export function bulkJob(parts: BulkParts): Job {
     async *plan(_group, { run, dryRun }) {
       if (run === undefined) throw new Error('a bulk run needs a request');
       const request = bulkRequestSchema.parse(run.request);
-      let left = (request.cap ?? Number.POSITIVE_INFINITY) - changedBy(run.counts);
+      const { retried = 0, voided = 0, redriven = 0, discarded = 0 } = run.counts;
+      let left = (request.cap ?? Number.POSITIVE_INFINITY) - retried - voided - redriven - discarded;
       for await (const piece of pieces(request, run, dryRun)) {
         if (left <= 0) return;
         if (piece instanceof Idle) {
@@ -122,9 +123,4 @@ export function bulkJob(parts: BulkParts): Job {
       return voidPiece(corrections, piece, request.filter, who);
     throw new Error(`a bulk ${action} has no ${piece.kind}`);
   }
-}
-
-/** The changes that count for the cap. */
-function changedBy({ retried = 0, voided = 0, redriven = 0, discarded = 0 }: RunCounts): number {
-  return retried + voided + redriven + discarded;
 }

@@ -142,9 +142,8 @@ async function moveParked(
         assertHeld();
         if (action === 'redrive') {
           const redriven = await outbox.redrive(id, at, runId);
-          return (
-            redriven.kind === 'redriven' || (redriven.kind === 'refused' && redriven.redrivenBy === runId)
-          );
+          if (redriven.kind !== 'refused') return redriven.kind === 'redriven';
+          return redriven.redrivenBy === runId;
         }
         const discarded = await outbox.discard(id, { at, by, reason });
         if (discarded.kind !== 'refused') return discarded.kind === 'discarded';

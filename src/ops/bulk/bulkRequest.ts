@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Invoice } from '../../invoice/invoice.ts';
-import type { invoiceStatuses } from '../../invoice/invoiceStatus.ts';
-import type { InvoiceFilter } from '../../invoice/store/invoiceStore.ts';
+import type { InvoiceStatus } from '../../invoice/invoiceStatus.ts';
 import { stepsOf } from '../../invoice/timeline.ts';
 import { queues, serviceBusQueues } from '../../platform/azureNames.ts';
 import { invoiceFields, oneOf, partOf, periodFields, reasonSchema } from '../fields.ts';
@@ -9,11 +8,7 @@ import { invoiceFields, oneOf, partOf, periodFields, reasonSchema } from '../fie
 /** Both kinds of things can be narrowed by why they are as they are, and by the time since then. */
 const common = { reason: partOf('a reason'), ...periodFields };
 
-const retryable = [
-  'parked',
-  'declined',
-  'pending',
-] as const satisfies readonly (typeof invoiceStatuses)[number][];
+const retryable = ['parked', 'declined', 'pending'] as const satisfies readonly InvoiceStatus[];
 const voidable = [...retryable, 'processing'] as const;
 
 const ofInvoices = { ...common, ...invoiceFields };
@@ -68,17 +63,10 @@ export const bulkRequestSchema = z.discriminatedUnion('action', [
 ]);
 export type BulkRequest = z.infer<typeof bulkRequestSchema>;
 
-/** The part of a filter that the list of invoices knows. */
-export function listFilter(filter: BulkInvoiceFilter): InvoiceFilter {
-  const { reason: _, before: __, after: ___, ...known } = filter;
-  return known;
-}
-
 /** Reason for the state of an invoice: that of its status, or else of its last entry that has one. Pure. */
-export function whyInvoice({ reason, timeline }: Pick<Invoice, 'reason' | 'timeline'>): string {
-  if (reason !== undefined) return reason;
-  const last = timeline.findLast((entry) => typeof entry.reason === 'string');
-  return typeof last?.reason === 'string' ? last.reason : '';
+function whyInvoice({ reason, timeline }: Pick<Invoice, 'reason' | 'timeline'>): string {
+  const before = timeline.flatMap((entry) => (typeof entry.reason === 'string' ? entry.reason : []));
+  return reason ?? before.at(-1) ?? '';
 }
 
 export function isAskedFor(invoice: Invoice, filter: BulkInvoiceFilter): boolean {
@@ -96,17 +84,13 @@ export function isAskedFor(invoice: Invoice, filter: BulkInvoiceFilter): boolean
   );
 }
 
-export interface NotChanged {
-  id: string;
-  why: string;
-}
-
 /** The target in the audit trail under which the refusals of a bulk run are found. */
 export function refusedBy(runId: string): string {
   return `bulk/${runId}/refused`;
 }
 
 const refusedSchema = z.array(z.object({ id: z.string(), why: z.string() }));
+export type NotChanged = z.infer<typeof refusedSchema>[number];
 
 /** The refusals of one piece as the detail of an audit record. Pure. */
 export function refusedDetail(refused: readonly NotChanged[]): { refused: string } {

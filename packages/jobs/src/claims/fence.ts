@@ -91,13 +91,10 @@ export async function claimDocuments<Item extends ReadDocument>(
   const written = await writeUntilClear(store, {
     ...write,
     plan: (items) => [fenceCheck(fence), ...write.plan(items)],
-    reread: async (items) =>
-      write.parse(
-        await documents.read(
-          partition,
-          items.map(({ id }) => id),
-        ),
-      ),
+    async reread(items) {
+      const ids = items.map(({ id }) => id);
+      return write.parse(await documents.read(partition, ids));
+    },
     keep(items, stored) {
       const etags = new Map(stored.map(({ id, _etag }) => [id, _etag]));
       return items.filter(({ id, _etag }) => etags.get(id) === _etag);

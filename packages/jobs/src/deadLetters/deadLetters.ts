@@ -91,9 +91,8 @@ export async function* deadLettersOf(
 /** Poison messages of a queue, as they are recorded. `send` puts a text back into that queue. */
 export function poisonSource(
   poison: PoisonItems,
-  queue: { name: string; send: (text: string) => Promise<unknown> },
+  { name, send }: { name: string; send: (text: string) => Promise<unknown> },
 ): DeadLetterSource {
-  const { name } = queue;
   return {
     name,
     owns: isPoisonId,
@@ -110,7 +109,7 @@ export function poisonSource(
     },
     async *redrive(ids) {
       for (const item of await poison.find([...ids])) {
-        if (await poison.redrive(item, queue.send)) yield { kind: 'moved', id: item.id };
+        if (await poison.redrive(item, send)) yield { kind: 'moved', id: item.id };
       }
     },
     async *discard(ids, why) {

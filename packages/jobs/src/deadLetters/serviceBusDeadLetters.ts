@@ -95,7 +95,7 @@ export function serviceBusDeadLetters(
     const receivers: ServiceBusReceiver[] = [];
     let received = 0;
     let bytes = 0;
-    let end: 'nothing comes' | 'far enough' = 'far enough';
+    let why: string | undefined;
     try {
       let receiver = open();
       let ofReceiver = 0;
@@ -110,7 +110,7 @@ export function serviceBusDeadLetters(
           ...bound(),
         });
         if (messages.length === 0) {
-          end = 'nothing comes';
+          why = 'another receiver has it locked: try again in a minute';
           break;
         }
         received += messages.length;
@@ -139,7 +139,8 @@ export function serviceBusDeadLetters(
       );
       await Promise.all(receivers.map((receiver) => receiver.close()));
     }
-    for (const id of wanted.values()) yield { kind: 'left', id, why: whyLeft(end, received) };
+    why ??= `it was not among the first ${received} messages, and one call goes no further: deal with those in front of it first`;
+    for (const id of wanted.values()) yield { kind: 'left', id, why };
 
     function open(): ServiceBusReceiver {
       // No renewals: a pass is over before its first lock ends, and thousands of timers would be kept for nothing.
@@ -150,9 +151,9 @@ export function serviceBusDeadLetters(
     }
   }
 
-  /** The messages that are there, those locked elsewhere included. */
-  async function find(ids: ReadonlySet<string>): Promise<Wanted> {
-    const wanted: Wanted = new Map();
+  /** The messages that are there, those locked elsewhere included: ids by place in the queue. */
+  async function find(ids: ReadonlySet<string>): Promise<Map<string, string>> {
+    const wanted = new Map<string, string>();
     for (let behind: string | undefined; ;) {
       const letters = await list(peekAtOnce, behind);
       for (const { id, place } of letters) if (ids.has(id)) wanted.set(place, id);
@@ -216,15 +217,6 @@ type Passed =
   | { kind: 'received'; message: Message; receiver: ServiceBusReceiver }
   /** It is there, and stays there. */
   | { kind: 'left'; id: string; why: string };
-
-/** Ids by place in the queue. */
-type Wanted = Map<string, string>;
-
-function whyLeft(end: 'nothing comes' | 'far enough', received: number): string {
-  return end === 'nothing comes'
-    ? 'another receiver has it locked: try again in a minute'
-    : `it was not among the first ${received} messages, and one call goes no further: deal with those in front of it first`;
-}
 
 function placeOf({ sequenceNumber }: Pick<Message, 'sequenceNumber'>): string {
   return sequenceNumber?.toString() ?? '';

@@ -8,5 +8,4 @@ export {
   readDocument,
   unlessRefused,
 } from './cosmosDocuments.ts';
-export { type QueryCondition, queryOldest, whereAll } from './cosmosPages.ts';
-export { type ListByTime, pageByTime } from './cosmosPages.ts';
+export { type ListByTime, pageByTime, type QueryCondition, queryOldest, whereAll } from './cosmosPages.ts';

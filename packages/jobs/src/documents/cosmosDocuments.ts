@@ -5,6 +5,7 @@ import {
   type Operation,
   PartitionFull,
   type Patch,
+  refusedBecause,
   StoreAway,
   type Transacted,
 } from './documentStore.ts';
@@ -14,18 +15,13 @@ import { canBeId } from './storedDocuments.ts';
 export function cosmosDocuments(container: Container): DocumentStore {
   return {
     transact: (partition, operations) => runBatch(container, partition, operations.map(inputOf)),
-    read: (partition, ids) =>
-      fromCosmos(async () => {
-        // `IN ()` is a syntax error.
-        if (ids.length === 0) return [];
-        const names = ids.map((_, index) => `@id${index}`);
-        const query = `SELECT * FROM c WHERE c.id IN (${names.join(', ')})`;
-        const parameters = ids.map((id, index) => ({ name: `@id${index}`, value: id }));
-        const { resources } = await container.items
-          .query<unknown>({ query, parameters }, { partitionKey: partition })
-          .fetchAll();
-        return resources;
-      }),
+    async read(partition, ids) {
+      // `IN ()` is a syntax error.
+      if (ids.length === 0) return [];
+      const parameters = ids.map((id, index) => ({ name: `@id${index}`, value: id }));
+      const query = `SELECT * FROM c WHERE c.id IN (${parameters.map(({ name }) => name).join(', ')})`;
+      return queryAll(container, { query, parameters }, partition);
+    },
   };
 }
 
@@ -53,30 +49,22 @@ export async function runBatch(
 }
 
 function inputOf(operation: Operation): OperationInput {
-  if (operation.kind !== 'patch') {
-    const resourceBody = { ...operation.document };
-    if (operation.kind === 'create') return { operationType: 'Create', resourceBody };
-    const { id } = resourceBody;
-    return { operationType: 'Replace', id, ifMatch: operation.version, resourceBody };
+  if (operation.kind === 'patch') {
+    const { id, version } = operation;
+    const condition = version === undefined ? {} : { ifMatch: version };
+    return { operationType: 'Patch', id, ...condition, resourceBody: patchBody(operation) };
   }
-  const { id, version } = operation;
-  return {
-    operationType: 'Patch',
-    id,
-    ...(version === undefined ? {} : { ifMatch: version }),
-    resourceBody: patchBody(operation),
-  };
+  const resourceBody = { ...operation.document };
+  if (operation.kind === 'create') return { operationType: 'Create', resourceBody };
+  const { id } = resourceBody;
+  return { operationType: 'Replace', id, ifMatch: operation.version, resourceBody };
 }
 
-/** The status codes that the app tells apart (https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb). */
-export const cosmosStatus = {
-  badRequest: 400,
+/** Status codes beside `refusedBecause` (https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb). */
+const cosmosStatus = {
   unauthorized: 401,
   forbidden: 403,
-  notFound: 404,
   requestTimeout: 408,
-  conflict: 409,
-  preconditionFailed: 412,
   tooManyRequests: 429,
   retryWith: 449,
 } as const;
@@ -102,7 +90,7 @@ export function statusOf(error: unknown): number | undefined {
 }
 
 /** True if a request with this status may work later, and may even have been applied. */
-export function isUncertainStatus(status: number): boolean {
+function isUncertainStatus(status: number): boolean {
   return (
     status === cosmosStatus.requestTimeout ||
     status === cosmosStatus.tooManyRequests ||
@@ -121,10 +109,7 @@ function whyAway(error: unknown): StoreAway['reason'] | undefined {
   return code === cosmosStatus.unauthorized || code === cosmosStatus.forbidden ? 'accessDenied' : undefined;
 }
 
-/**
- * An answer of a gateway, a page or nothing: the SDK (4.x, RequestHandler.js) throws a `SyntaxError`, or a `TypeError` of its
- * own.
- */
+/** A gateway's answer, a page or nothing: the SDK (4.x, RequestHandler.js) throws a `SyntaxError`, or its own `TypeError`. */
 function isUnreadable(error: unknown): boolean {
   if (error instanceof SyntaxError) return true;
   return error instanceof TypeError && (error.stack ?? '').includes('RequestHandler');
@@ -155,17 +140,17 @@ async function unlessStatus<T>(statuses: readonly number[], write: () => Promise
 
 /** The answer to a write on a condition; undefined if that does not hold. @throws {StoreAway} */
 export function unlessChanged<T>(write: () => Promise<T>): Promise<T | undefined> {
-  return unlessStatus([cosmosStatus.preconditionFailed], write);
+  return unlessStatus([refusedBecause.changed], write);
 }
 
 /** The answer to a write on a condition; undefined if that does not hold, or there is no such document. @throws {StoreAway} */
 export function unlessRefused<T>(write: () => Promise<T>): Promise<T | undefined> {
-  return unlessStatus([cosmosStatus.preconditionFailed, cosmosStatus.notFound], write);
+  return unlessStatus([refusedBecause.changed, refusedBecause.missing], write);
 }
 
 /** Creates a document; false if there is one with its id. @throws {StoreAway} */
 export async function createUnlessThere(container: Container, document: { id: string }): Promise<boolean> {
-  const created = await unlessStatus([cosmosStatus.conflict], () => container.items.create(document));
+  const created = await unlessStatus([refusedBecause.taken], () => container.items.create(document));
   return created !== undefined;
 }
 
@@ -191,15 +176,11 @@ function pathOf(path: string): string {
   return `/${path.replaceAll('.', '/')}`;
 }
 
-const countSchema = z.tuple([z.number()]);
-
-/**
- * Reads one document; undefined if there is none, or can be none with this id, which may come from outside. @throws {StoreAway}
- */
+/** Reads one document; undefined if there is or can be none with this id, which may come from outside. @throws {StoreAway} */
 export async function readDocument(container: Container, partition: string, id: string): Promise<unknown> {
   if (!canBeId(id)) return undefined;
   const { statusCode, resource } = await fromCosmos(() => container.item(id, partition).read());
-  return statusCode === cosmosStatus.notFound ? undefined : resource;
+  return statusCode === refusedBecause.missing ? undefined : resource;
 }
 
 /** Everything that a query finds, over all partitions or in one. @throws {StoreAway} */
@@ -215,5 +196,5 @@ export async function queryAll(
 
 /** The answer to `SELECT VALUE COUNT(1) …`. @throws {StoreAway} */
 export async function queryCount(container: Container, query: string | SqlQuerySpec): Promise<number> {
-  return countSchema.parse(await queryAll(container, query))[0];
+  return z.tuple([z.number()]).parse(await queryAll(container, query))[0];
 }

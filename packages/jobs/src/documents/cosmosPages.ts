@@ -45,15 +45,13 @@ export async function pageByTime(
   }
 }
 
-const timeSchema = z.tuple([z.iso.datetime()]);
-
 /** The answer to `SELECT VALUE MIN(…) …` over times (ISO 8601); undefined over no item. @throws {StoreAway} */
 export async function queryOldest(
   container: Container,
   query: string | SqlQuerySpec,
 ): Promise<string | undefined> {
   // Over no item the answer is empty, or one value that is undefined.
-  return timeSchema.safeParse(await queryAll(container, query)).data?.[0];
+  return z.tuple([z.iso.datetime()]).safeParse(await queryAll(container, query)).data?.[0];
 }
 
 /** A condition of a query on one parameter. Without a value it does not apply. */
@@ -67,11 +65,9 @@ export interface QueryCondition {
 /** The part of a query that limits it to documents of a type, if one is given, that meet all conditions. Pure. */
 export function whereAll(type: string | undefined, conditions: readonly QueryCondition[]) {
   const asked = conditions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
+  const ofType = type === undefined ? 'true' : `c.type = '${type}'`;
   return {
-    where: [
-      type === undefined ? 'true' : `c.type = '${type}'`,
-      ...asked.map(({ condition }) => condition),
-    ].join(' AND '),
+    where: [ofType, ...asked.map(({ condition }) => condition)].join(' AND '),
     parameters: asked.map(({ name, value }) => ({ name, value })),
   };
 }

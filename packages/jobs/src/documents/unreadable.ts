@@ -1,4 +1,5 @@
-import { partMetric, type Telemetry } from '@payonce/leases/telemetry';
+import { partMetric } from '@payonce/leases/telemetry';
+import type { Instance } from '../instance.ts';
 
 /** A stored document that does not have the shape it should. */
 export interface Unreadable {
@@ -11,19 +12,13 @@ export interface Unreadable {
 export type OnUnreadable = (found: Unreadable) => void;
 
 /** Counts each time that a document is passed over, so that an alert stays up; logs each document once. */
-export function unreadableReport({
-  telemetry,
-  log,
-}: {
-  telemetry: Telemetry;
-  log: (message: string) => void;
-}): OnUnreadable {
+export function unreadableReport(instance: Pick<Instance, 'telemetry' | 'log'>): OnUnreadable {
   const logged = new Set<string>();
   return ({ type, id, problem }) => {
-    telemetry.count(partMetric.documentUnreadable, { type });
+    instance.telemetry.count(partMetric.documentUnreadable, { type });
     const name = `${type} "${id}"`;
     if (logged.has(name)) return;
     logged.add(name);
-    log(`${name} cannot be read and is passed over: ${problem}`);
+    instance.log(`${name} cannot be read and is passed over: ${problem}`);
   };
 }

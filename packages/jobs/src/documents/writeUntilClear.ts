@@ -46,9 +46,7 @@ export interface ConditionalWrite<Item, Stored> {
   reread(items: readonly Item[]): Promise<Stored>;
   /** True if this very transaction was applied. Absent: there is no way to tell, so `keep` judges every item. */
   isApplied?(stored: Stored): boolean;
-  /**
-   * The items that are still ours to write. `codes`: of a refusal, one per operation; empty after an answer that was not clear.
-   */
+  /** The items that are still ours to write. `codes`: one per operation after a refusal; none after an unclear answer. */
   keep(items: readonly Item[], stored: Stored, codes: readonly number[]): readonly Item[];
   /** Called before each try: throws if this process may not write any more. */
   beforeTry?(): void;

@@ -51,12 +51,10 @@ export function cosmosOutboxStore(
     },
 
     // A message that cannot be read is left out: the sweeper reports it.
-    async list({ continuation, pageSize, ...filter }) {
-      const { status } = filter;
-      const order = status === 'pending' || status === 'parked' ? 'ASC' : 'DESC';
-      const list = { ...askedFor(filter), select: entryProperties, by: 'createdAt', order } as const;
-      const page = { pageSize, ...(continuation === undefined ? {} : { continuation }) };
-      const { items, ...rest } = await pageByTime(container, list, page);
+    async list(query) {
+      const order = query.status === 'pending' || query.status === 'parked' ? 'ASC' : 'DESC';
+      const list = { ...askedFor(query), select: entryProperties, by: 'createdAt', order } as const;
+      const { items, ...rest } = await pageByTime(container, list, query);
       return { items: readableDocuments(items, outboxEntrySchema, 'outboxMessage'), ...rest };
     },
 
@@ -65,15 +63,8 @@ export function cosmosOutboxStore(
       return queryCount(container, { query: `SELECT VALUE COUNT(1) FROM c WHERE ${where}`, parameters });
     },
 
-    async redrive(id, at, runId) {
-      const changed = await changeParked(id, redrivePatch(id, at, runId));
-      return changed.kind === 'changed' ? { ...changed, kind: 'redriven' } : changed;
-    },
-
-    async discard(id, why) {
-      const changed = await changeParked(id, discardPatch(id, why));
-      return changed.kind === 'changed' ? { ...changed, kind: 'discarded' } : changed;
-    },
+    redrive: (id, at, runId) => changeParked(id, 'redriven', redrivePatch(id, at, runId)),
+    discard: (id, why) => changeParked(id, 'discarded', discardPatch(id, why)),
 
     oldestPending: () =>
       queryOldest(
@@ -83,16 +74,12 @@ export function cosmosOutboxStore(
       ),
   };
 
-  async function changeParked(id: string, patch: Patch) {
+  async function changeParked<Done extends string>(id: string, kind: Done, patch: Patch) {
     const message = await find(id);
-    if (message === undefined) return { kind: 'notFound' as const };
-    if (message.status !== 'parked') return notParked(message);
+    if (message?.status !== 'parked') return notParked(message);
     const patched = await unlessChanged(() => container.item(id, message.shard).patch(patchBody(patch)));
-    if (patched !== undefined)
-      return { kind: 'changed' as const, message: outboxEntrySchema.parse(patched.resource) };
-    const after = await find(id);
-    if (after === undefined) return { kind: 'notFound' as const };
-    return notParked(after);
+    if (patched === undefined) return notParked(await find(id));
+    return { kind, message: outboxEntrySchema.parse(patched.resource) };
   }
 
   /** The caller has an id from a list and does not know the partition, so all are asked. Ids are unique across them. */

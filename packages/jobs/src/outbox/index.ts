@@ -17,7 +17,6 @@ export {
   outboxMessageSchema,
   outboxStatuses,
 } from './outboxMessage.ts';
-export { newOutboxMessage } from './messageMoves.ts';
-export type { DispatchDecision, SendResult } from './messageMoves.ts';
+export { type DispatchDecision, newOutboxMessage, type SendResult } from './messageMoves.ts';
 export type { DueQuery, OutboxStore, RedrivenMessage } from './outboxStore.ts';
 export { oldestPendingMs, type SweepCounts, type SweepParts, sweepOutbox } from './sweepOutbox.ts';

@@ -61,17 +61,11 @@ export function decideDispatch(
   const attempts = message.attempts + 1;
   const { error } = result;
   if (result.kind === 'refused') return { kind: 'parked', attempts, error };
-  return {
-    kind: 'retry',
-    attempts,
-    at: new Date(now + exponentialBackoff(attempts, backoff)).toISOString(),
-    error,
-  };
+  const at = new Date(now + exponentialBackoff(attempts, backoff)).toISOString();
+  return { kind: 'retry', attempts, at, error };
 }
 
-/**
- * The write that a decision asks for. It holds only if nobody has recorded anything since the message was read. The message expires only once it has been dispatched.
- */
+/** The write that a decision asks for, unless another was recorded since the read. Only a dispatched message expires. */
 export function dispatchPatch(
   { id, attempts }: Pick<OutboxMessage, 'id' | 'attempts'>,
   decision: DispatchDecision,
@@ -143,11 +137,9 @@ export async function markDispatched(
             return readableDocuments(documents, outboxMessageSchema, 'outboxMessage');
           },
           keep(items, stored) {
-            const byId = new Map(stored.map((message) => [message.id, message]));
-            return items.filter(({ message: { id, attempts } }) => {
-              const now = byId.get(id);
-              return now?.status === 'pending' && now.attempts === attempts;
-            });
+            const pending = stored.filter(({ status }) => status === 'pending');
+            const attemptsOf = new Map(pending.map(({ id, attempts }) => [id, attempts]));
+            return items.filter(({ message: { id, attempts } }) => attemptsOf.get(id) === attempts);
           },
         },
         patience.brief,

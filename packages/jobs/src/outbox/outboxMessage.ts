@@ -34,7 +34,7 @@ export const outboxMessageSchema = z.object({
   nextAttemptAt: z.string().exactOptional(),
   attempts: z.int(),
   lastError: z.string().exactOptional(),
-  /** The trace in which it was created (platform/tracing.ts). */
+  /** The trace in which it was created (tracing.ts). */
   traceparent: z.string().exactOptional(),
   /** The bulk run that has redriven it last. */
   redrivenBy: z.string().exactOptional(),

@@ -55,26 +55,21 @@ export interface OutboxStore {
   oldestPending(): Promise<string | undefined>;
 }
 
+const isParked = { path: 'status', is: '=', value: 'parked' } as const;
+
 /** Puts a parked message back to pending, as if written at `at` (ISO 8601). `runId`: of the bulk run that does it. Pure. */
 export function redrivePatch(id: string, at: string, runId?: string): Patch {
-  return {
-    kind: 'patch',
-    id,
-    where: [{ path: 'status', is: '=', value: 'parked' }],
-    set: {
-      status: 'pending',
-      attempts: 0,
-      nextAttemptAt: at,
-      notBefore: at,
-      ...(runId === undefined ? {} : { redrivenBy: runId }),
-    },
-  };
+  const by = runId === undefined ? {} : { redrivenBy: runId };
+  const set = { status: 'pending', attempts: 0, nextAttemptAt: at, notBefore: at, ...by };
+  return { kind: 'patch', id, where: [isParked], set };
 }
 
-/** The answer about a message that is not parked. Pure. */
-export function notParked({ status, redrivenBy, discarded }: OutboxEntry) {
+/** The answer about a message that is not parked, or is not there. Pure. */
+export function notParked(message: OutboxEntry | undefined): Refused {
+  if (message === undefined) return { kind: 'notFound' };
+  const { status, redrivenBy, discarded } = message;
   return {
-    kind: 'refused' as const,
+    kind: 'refused',
     status,
     ...(redrivenBy === undefined ? {} : { redrivenBy }),
     ...(discarded === undefined ? {} : { discarded }),
@@ -83,10 +78,6 @@ export function notParked({ status, redrivenBy, discarded }: OutboxEntry) {
 
 /** The write that discards a parked message. Earlier releases see it as dispatched, and leave it alone. Pure. */
 export function discardPatch(id: string, discarded: NonNullable<OutboxEntry['discarded']>): Patch {
-  return {
-    kind: 'patch',
-    id,
-    where: [{ path: 'status', is: '=', value: 'parked' }],
-    set: { status: 'dispatched', ttl: dispatchedTtl, discarded },
-  };
+  const set = { status: 'dispatched', ttl: dispatchedTtl, discarded };
+  return { kind: 'patch', id, where: [isParked], set };
 }

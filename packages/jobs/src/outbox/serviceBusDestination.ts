@@ -5,9 +5,7 @@ import type { SendMessages } from './dispatcher.ts';
 import type { SendResult } from './messageMoves.ts';
 import type { OutboxMessage } from './outboxMessage.ts';
 
-/**
- * Time-out of a request with its retries (ms). Without it, opening a connection that swallows everything takes 60 s (measured).
- */
+/** Time-out of a request with its retries (ms): opening a connection that swallows everything would take 60 s (measured). */
 const requestTimeoutMs = 15_000;
 
 /** Sends each outbox message as one Service Bus message with the same id, for duplicate detection; many in one request. */
@@ -29,10 +27,8 @@ export function serviceBusDestination(
         }
         const [first] = waiting;
         if (fits.length === 0 && first !== undefined) {
-          results.set(first.id, {
-            kind: 'refused',
-            error: 'larger than Service Bus takes (MessageSizeExceeded)',
-          });
+          const error = 'larger than Service Bus takes (MessageSizeExceeded)';
+          results.set(first.id, { kind: 'refused', error });
           waiting = waiting.slice(1);
           continue;
         }

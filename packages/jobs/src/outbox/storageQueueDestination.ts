@@ -69,10 +69,8 @@ const sendTimeoutMs = 10_000;
 
 /**
  * Sends a text to a storage queue, as base64: the queue's API carries messages as XML, which cannot hold every character of a
- * JSON text (https://learn.microsoft.com/rest/api/storageservices/put-message). The message becomes visible after `delayMs`, rounded up to the second.
- *
- * @throws {RestError} the queue refused the message
- * @throws {AbortError} no answer within `timeoutMs`: the message may have arrived
+ * JSON text (https://learn.microsoft.com/rest/api/storageservices/put-message). The message becomes visible after `delayMs`,
+ * rounded up to the second. @throws {RestError} the queue refused it; {AbortError} no answer in `timeoutMs`: it may have arrived
  */
 export async function sendToQueue(
   queue: QueueSender,

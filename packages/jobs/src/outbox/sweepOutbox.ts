@@ -95,19 +95,16 @@ export async function sweepOutbox(
   }
 
   async function dispatchAll(messages: readonly OutboxMessage[]): Promise<void> {
-    const taken = new Map<string, boolean>();
+    const taken = new Set<string>();
     for (const { id, attempts } of messages) seen.set(id, attempts);
     await Promise.all(
       messages.map(async (message) => {
         const { kind } = await dispatcher.dispatch(message);
-        if (kind === 'dispatched') counts.dispatched++;
-        else if (kind === 'retry') counts.retried++;
-        else if (kind === 'parked') counts.parked++;
-        const { destination } = message;
-        taken.set(destination, (taken.get(destination) ?? false) || kind !== 'retry');
+        counts[kind === 'retry' ? 'retried' : kind]++;
+        if (kind !== 'retry') taken.add(message.destination);
       }),
     );
-    for (const [destination, some] of taken) if (!some) away.add(destination);
+    for (const { destination } of messages) if (!taken.has(destination)) away.add(destination);
   }
 }
 

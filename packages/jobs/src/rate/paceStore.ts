@@ -13,9 +13,7 @@ export const scheduleSchema = tolerantObject({
   at: z.number(),
   /** The provider asked for no calls before this time (`Retry-After`). 0: it did not. */
   holdUntil: z.number(),
-  /**
-   * Outcomes of the calls since `since`; number of reservations, and the sum of the calls that the instances had ahead at each.
-   */
+  /** Outcomes of the calls since `since`; reservations, and the sum of the calls that instances had ahead at each. */
   window: tolerantObject({
     since: z.number(),
     answered: z.int(),

@@ -124,14 +124,17 @@ export function endOfWindow(schedule: Schedule, ceiling: number, now: number): E
   const over = (bound: typeof little) => window.refused >= bound.refused && share > bound.share;
   if (lengthMs < windowOf.shortestMs) return undefined;
   if (window.answered < windowOf.calls && lengthMs < windowOf.longestMs && !over(lot)) return undefined;
+  const { reserved = 0, ahead = 0 } = window;
+  const averageAhead = reserved === 0 ? {} : { ahead: ahead / reserved };
   const ended = {
     epoch: schedule.epoch,
     window: { since: now, answered: 0, refused: 0, reserved: 0, ahead: 0 },
-    last: { rate: (window.answered * 1000) / lengthMs, refusedShare: share, ...averageAhead(window) },
+    last: { rate: (window.answered * 1000) / lengthMs, refusedShare: share, ...averageAhead },
   };
   if (over(lot) || (over(little) && trim.strikes > 0)) {
     const pace = Math.max(ceiling * slowestShare, schedule.pace * (1 - share) * margin);
-    const holdMs = isNear(pace, trim.limit) ? Math.min(longestHoldMs, trim.holdMs * 2) : firstHoldMs;
+    const isNear = Math.abs(pace - trim.limit) <= near * trim.limit;
+    const holdMs = isNear ? Math.min(longestHoldMs, trim.holdMs * 2) : firstHoldMs;
     return {
       ...ended,
       pace: Math.min(ceiling, pace),
@@ -149,18 +152,10 @@ export function endOfWindow(schedule: Schedule, ceiling: number, now: number): E
   return { ...ended, pace, trim: { ...trim, strikes, growth } };
 }
 
-function averageAhead({ reserved = 0, ahead = 0 }: Schedule['window']): { ahead?: number } {
-  return reserved === 0 ? {} : { ahead: ahead / reserved };
-}
-
 function grown({ pace, trim }: Schedule, ceiling: number, seconds: number, now: number): number {
   if (trim.limit === 0) return ceiling;
   if (now < trim.heldUntil) return Math.min(pace, ceiling);
   return Math.min(ceiling, pace * (1 + trim.growth) ** seconds);
-}
-
-function isNear(pace: number, limit: number): boolean {
-  return limit > 0 && Math.abs(pace - limit) <= near * limit;
 }
 
 /**

@@ -47,9 +47,7 @@ export interface RunSoFar {
   counts: RunCounts;
 }
 
-/**
- * A scheduled job, declared once for the timer and manual runs. Several instances share its groups, each under its own lease.
- */
+/** A job, declared once for the timer and manual runs. Several instances share its groups, each under its own lease. */
 export interface Job<Work = unknown> {
   readonly name: string;
   /** Names without `/` and `~`. */

@@ -79,7 +79,7 @@ async function start(
   const run = asked === undefined ? plain : { ...plain, untilDone: true };
   const at = new Date(clock.now()).toISOString();
   const record = { ...newManualRun(run, at, asked), ...(resume === undefined ? {} : { resumes: resume }) };
-  const open = await openBeside(runId);
+  const open = await openBeside();
   const isFull = open >= (request.mostOpen ?? Number.POSITIVE_INFINITY);
   if (isFull && (await runs.read(job.name, runId)) === undefined) return { kind: 'tooManyOpen', open };
   const created = await runs.create(record);
@@ -90,16 +90,13 @@ async function start(
   const { status, startedAt } = asShown(stored ?? record, clock.now());
   return { kind: 'started', runId, groups, status, startedAt };
 
-  /** Runs of the job that are at work, besides one; 0 if the store does not say. Only `mostOpen` needs them. */
-  async function openBeside(id: string): Promise<number> {
+  /** Other runs of the job that are at work; 0 if the store does not say. Only `mostOpen` needs them. */
+  async function openBeside(): Promise<number> {
     if (request.mostOpen === undefined) return 0;
     try {
-      const { items } = await runs.list({
-        job: job.name,
-        ...storedAs('running', clock.now()),
-        pageSize: 100,
-      });
-      return items.filter((run) => run.id !== id).length;
+      const running = storedAs('running', clock.now());
+      const { items } = await runs.list({ job: job.name, ...running, pageSize: 100 });
+      return items.filter(({ id }) => id !== runId).length;
     } catch {
       instance.telemetry.count(partMetric.runReportFailed, { job: job.name });
       return 0;
@@ -208,11 +205,7 @@ export function newManualRun(
 }
 
 /** The end of a manual run, as its last activity gets it. */
-const endOfRunSchema = z.object({
-  job: z.string(),
-  runId: z.string(),
-  groups: z.array(groupRecordSchema),
-});
+const endOfRunSchema = z.object({ job: z.string(), runId: z.string(), groups: z.array(groupRecordSchema) });
 
 export interface ManualRunParts {
   jobs: readonly Job[];
@@ -246,9 +239,6 @@ export async function runManualGroup(
   }
   const report = (record: GroupRecord) =>
     runs.updateGroup({ job: name, runId }, group, record, new Date(clock.now()).toISOString());
-  // A dry run repeats all of its work, and counts it again.
-  const countedBefore = async (): Promise<RunCounts> =>
-    dryRun ? {} : countsOf(job, { runs, telemetry }, { runId, group });
   try {
     await using lease = await locks.acquire(
       jobLockKey(name, group),
@@ -258,12 +248,7 @@ export async function runManualGroup(
     const told = job.keepsPiece === true ? await runs.read(name, runId) : undefined;
     // Counted under the lease: an earlier holder counts nothing any more.
     const before = dryRun ? {} : (told?.groups[group] ?? { counts: await countedBefore() });
-    const options = {
-      signal: budget.signal,
-      request: told?.request,
-      before,
-      traceparent,
-    };
+    const options = { signal: budget.signal, request: told?.request, before, traceparent };
     const record = await runGroup({ job, group, runId, dryRun, lease, ...options }, { instance, report });
     if (signal?.aborted === true && (record.status === 'failed' || record.status === 'lost')) {
       throw new HostStopping();
@@ -282,6 +267,19 @@ export async function runManualGroup(
     return record;
   }
 
+  /** Counts of the group's last report: by a process that died, or whose answer was lost. */
+  async function countedBefore(): Promise<RunCounts> {
+    // A dry run repeats all of its work, and counts it again.
+    if (dryRun) return {};
+    try {
+      return (await runs.read(name, runId))?.groups[group]?.counts ?? {};
+    } catch {
+      // Records are for people: the work is done without them too.
+      telemetry.count(partMetric.runReportFailed, { job: name });
+      return {};
+    }
+  }
+
   /** Shows a sign of life. The record of a piece in hand stays as it is. */
   async function tell(record: GroupRecord): Promise<void> {
     const told = job.keepsPiece === true ? (await runs.read(name, runId))?.groups[group] : undefined;
@@ -297,30 +295,13 @@ export class HostStopping extends Error {
   }
 }
 
-/**
- * No answer to a group cut short because the host stops: Durable Functions hands it to another, where a failure would end it.
- */
+/** Gives no answer to a group that a stopping host cut short: Durable Functions hands it on, and a failure would end it. */
 export async function answerUnlessStopping<T>(group: Promise<T>): Promise<T> {
   try {
     return await group;
   } catch (error) {
     if (!(error instanceof HostStopping)) throw error;
     return new Promise<never>(() => {});
-  }
-}
-
-/** Counts of the group's last report: by a process that died, or whose answer was lost. */
-async function countsOf(
-  job: Job,
-  { runs, telemetry }: Pick<ManualRunParts, 'runs'> & Pick<Instance, 'telemetry'>,
-  { runId, group }: { runId: string; group: string },
-): Promise<RunCounts> {
-  try {
-    return (await runs.read(job.name, runId))?.groups[group]?.counts ?? {};
-  } catch {
-    // Records are for people: the work is done without them too.
-    telemetry.count(partMetric.runReportFailed, { job: job.name });
-    return {};
   }
 }
 

@@ -51,11 +51,8 @@ export function* orchestrateRun(context: OrchestrationContext): Generator<Task, 
     const reason = record.status === 'skipped' ? 'its lease was held elsewhere all the time' : record.reason;
     records.set(group, { ...record, status: 'failed', ...(reason === undefined ? {} : { reason }) });
   }
-  yield context.df.callActivityWithRetry(endRunActivity, retries(), {
-    job,
-    runId,
-    groups: [...records.values()],
-  });
+  const end = { job, runId, groups: [...records.values()] };
+  yield context.df.callActivityWithRetry(endRunActivity, retries(), end);
   return progress();
 
   function isOpen(record: GroupRecord | undefined): boolean {

@@ -48,17 +48,13 @@ export async function runGroup(
   { instance, report }: { instance: Pick<Instance, 'name' | 'clock' | 'telemetry'>; report: ReportGroup },
 ): Promise<GroupRecord> {
   const { clock, telemetry } = instance;
-  const owner = { lockOwner: instance.name, fence: lease.fence };
+  const { fence } = lease;
+  const owner = { lockOwner: instance.name, fence };
   let counts: RunCounts = before.counts ?? {};
   let failure: string | undefined;
   let reportedAt = Number.NEGATIVE_INFINITY;
   let unfinished: Pick<GroupRecord, 'inHand'> = {};
-  const attributes = {
-    'run.id': runId,
-    'job.name': job.name,
-    'run.group': group,
-    'lease.fence': lease.fence,
-  };
+  const attributes = { 'run.id': runId, 'job.name': job.name, 'run.group': group, 'lease.fence': fence };
   const worked = await inSpan('run group', { attributes, parent: traceparent }, work, ({ status }) => ({
     attributes: { 'group.status': status },
     failed: status === 'failed' || status === 'lost' ? status : undefined,

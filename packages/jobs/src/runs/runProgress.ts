@@ -8,14 +8,8 @@ export function newRun(
   run: Pick<RunRecord, 'id' | 'job' | 'trigger' | 'dryRun' | 'groups' | 'request'>,
   at: string,
 ): RunRecord {
-  return {
-    ...run,
-    ...activeTrace(),
-    version: formatVersion,
-    status: 'running',
-    startedAt: at,
-    heartbeatAt: at,
-  };
+  const begun = { version: formatVersion, status: 'running', startedAt: at, heartbeatAt: at } as const;
+  return { ...run, ...activeTrace(), ...begun };
 }
 
 /** True until a group has reported its end. */

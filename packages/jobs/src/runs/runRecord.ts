@@ -53,7 +53,7 @@ export const runRecordSchema = z.object({
   request: z.json().exactOptional(),
   /** Id of the ended run whose unfinished groups these are. */
   resumes: z.string().exactOptional(),
-  /** The trace in which the run began (platform/tracing.ts). */
+  /** The trace in which the run began (tracing.ts). */
   traceparent: z.string().exactOptional(),
   reason: z.string().exactOptional(),
 });

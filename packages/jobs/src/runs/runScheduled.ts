@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { jobLockKey, type Lease, type Locks } from '@payonce/leases';
+import { jobLockKey, type Locks } from '@payonce/leases';
 import { systemClock } from '@payonce/leases/clock';
 import { errorText } from '@payonce/leases/error-text';
 import { noTelemetry, partMetric } from '@payonce/leases/telemetry';
@@ -91,9 +91,8 @@ async function runTick(
 
   async function take(group: string): Promise<GroupRecord> {
     const owner = { instance: name, job: job.name, runId };
-    const lease = await locks.tryAcquire(jobLockKey(job.name, group), owner);
+    await using lease = await locks.tryAcquire(jobLockKey(job.name, group), owner);
     if (lease === null) return { status: 'skipped', counts: {}, reason: 'held elsewhere' };
-    await using held: Lease = lease;
     const report = async (record: GroupRecord) => {
       // A group that found nothing needs no record; one that failed does.
       const idle = record.status === 'completed' && Object.keys(record.counts).length === 0;
@@ -108,7 +107,7 @@ async function runTick(
       return runs.updateGroup({ job: job.name, runId }, group, record, new Date(clock.now()).toISOString());
     };
     return await runGroup(
-      { job, group, runId, dryRun: false, lease: held, signal: budget.signal },
+      { job, group, runId, dryRun: false, lease, signal: budget.signal },
       { instance, report },
     );
   }

@@ -22,17 +22,14 @@ export function runView(record: RunRecord) {
     lockOwner,
     fence,
     counts,
-    groups: Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, withoutPiece(group)])),
+    // Without the piece in hand, which is for the run that continues.
+    groups: Object.fromEntries(
+      Object.entries(groups).map(([name, { inHand: _, ...group }]) => [name, group]),
+    ),
     request,
     traceId: traceIdOf(record.traceparent) ?? null,
     reason,
   };
-}
-
-/** Leaves out the piece in hand, which is for the run that continues. */
-function withoutPiece(group: GroupRecord): Omit<GroupRecord, 'inHand'> {
-  const { inHand: _, ...rest } = group;
-  return rest;
 }
 
 export type RunView = ReturnType<typeof runView>;

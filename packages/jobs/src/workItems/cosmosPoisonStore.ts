@@ -1,7 +1,8 @@
-import type { Container, PatchOperation } from '@azure/cosmos';
+import type { Container } from '@azure/cosmos';
 import {
   createUnlessThere,
   fromCosmos,
+  patchBody,
   queryAll,
   queryCount,
   unlessChanged,
@@ -71,11 +72,7 @@ export function cosmosPoisonStore(container: Container, onUnreadable?: OnUnreada
 
   /** False if the record is no longer as it was read. */
   async function mark({ id, resourceId, _etag }: PoisonItem, set: Record<string, unknown>): Promise<boolean> {
-    const operations = Object.entries({ ttl: failureTtl, ...set }).map(([name, value]): PatchOperation => ({
-      op: 'set',
-      path: `/${name}`,
-      value,
-    }));
+    const { operations } = patchBody({ kind: 'patch', id, set: { ttl: failureTtl, ...set } });
     const accessCondition = { type: 'IfMatch', condition: _etag };
     const marked = await unlessChanged(() =>
       container.item(id, resourceId).patch(operations, { accessCondition }),

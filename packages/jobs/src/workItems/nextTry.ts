@@ -24,10 +24,7 @@ export interface RetriedItem {
   waitedMs: number;
 }
 
-export function countRetried(
-  telemetry: Telemetry,
-  { stage, error, waitedMs }: Pick<RetriedItem, 'stage' | 'error' | 'waitedMs'>,
-): void {
+export function countRetried(telemetry: Telemetry, { stage, error, waitedMs }: RetriedItem): void {
   telemetry.count(partMetric.workItemRetried, { stage, error });
   telemetry.record(partMetric.workItemWaitedMs, waitedMs, { stage, error });
 }

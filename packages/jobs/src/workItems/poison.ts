@@ -129,10 +129,12 @@ export function poisonItems({
           if (!mayRetryLater(error)) throw error;
           const byThenMs = clock.monotonic() + waitMs - began;
           if (byThenMs > longestRecordingMs) {
-            const failure = await notPutBack(message);
-            if (failure === undefined)
+            try {
+              await putBackOnce(message, recordAgainMs);
               return `it cannot be recorded now and stays in the poison queue: ${errorText(error)}`;
-            if (byThenMs > longestDeliveryMs) throw failure.error;
+            } catch (failure) {
+              if (byThenMs > longestDeliveryMs) throw failure;
+            }
           }
           await clock.sleep(waitMs);
         }
@@ -147,16 +149,6 @@ export function poisonItems({
       return true;
     },
   };
-
-  /** The error if the queue did not take a copy of the message; undefined if it has one. */
-  async function notPutBack(message: unknown): Promise<{ error: unknown } | undefined> {
-    try {
-      await putBackOnce(message, recordAgainMs);
-      return undefined;
-    } catch (error) {
-      return { error };
-    }
-  }
 
   async function recordOnce(message: unknown, messageId: string): Promise<string> {
     const reason = brief(await whyItFailed(message));

@@ -107,25 +107,20 @@ export function createProcessSeveral({ stages, effects, sendAgain, instance, onc
         await sendAgain(message, delayMs);
       }
     }
-    for (const one of later) {
-      if (one.kind !== 'retried') continue;
-      countRetried(telemetry, one);
-    }
+    for (const one of later) if (one.kind === 'retried') countRetried(telemetry, one);
   }
 
   async function record(id: string, tried: readonly Tried[]): Promise<void> {
     const some = tried.filter((one) => one.kind === 'done');
     if (some.length === 0) return;
+    const done = some.map((one) => one.done);
     try {
-      await effects.recordMessage(
-        id,
-        some.map(({ done }) => done),
-      );
+      await effects.recordMessage(id, done);
     } catch (error) {
       await sendOn(some.map(({ message }) => afterFailure(message, error)));
       return;
     }
-    for (const { done } of some) telemetry.count(partMetric.workItemDone, { stage: done.item.stage });
+    for (const { item } of done) telemetry.count(partMetric.workItemDone, { stage: item.stage });
   }
 }
 

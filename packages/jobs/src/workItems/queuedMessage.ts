@@ -6,12 +6,12 @@
 export function queuedMessage(received: unknown): unknown {
   if (typeof received !== 'string') return received;
   const text = decoded(received);
-  return text === undefined ? received : parsed(text);
+  return text === undefined ? received : jsonOrText(text);
 }
 
 /** The text that a base64 text stands for; undefined if it is none. */
 function decoded(text: string): string | undefined {
-  if (text === '' || !base64.test(text) || text.length % 4 !== 0) return undefined;
+  if (!base64.test(text) || text.length % 4 !== 0) return undefined;
   try {
     return utf8.decode(Buffer.from(text, 'base64'));
   } catch {
@@ -22,7 +22,8 @@ function decoded(text: string): string | undefined {
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function parsed(text: string): unknown {
+/** The value of a JSON text; any other text as it is. */
+export function jsonOrText(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

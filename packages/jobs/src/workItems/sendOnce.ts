@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '@payonce/leases/clock';
 import { isNewer } from '../documents/storedDocuments.ts';
 import { RetryLater, type SendAgain } from './nextTry.ts';
+import { jsonOrText } from './queuedMessage.ts';
 import { itemsOf, workItemSchema } from './workItem.ts';
 
 /** Interval at which old entries are dropped (ms). */
@@ -56,7 +57,8 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
       const latest = sent.get(name);
       before = latest === before ? undefined : latest;
     }
-    if (hasFailedOften(failed.get(name))) {
+    const failures = failed.get(name);
+    if (failures !== undefined && failures.count >= mostFailures && isOpen(failures)) {
       throw new RetryLater(`the queue has not confirmed ${mostFailures} copies of this message`);
     }
     // Counted from before it was sent: it appears no earlier.
@@ -77,10 +79,6 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
     const passedMs = clock.monotonic() - at;
     const differMs = clock.now() - wallAt - passedMs;
     return passedMs < delayMs - earlyMs && Math.abs(differMs) < clocksDifferMs;
-  }
-
-  function hasFailedOften(failures: Failed | undefined): boolean {
-    return failures !== undefined && failures.count >= mostFailures && isOpen(failures);
   }
 
   function withOneMore(failures: Failed | undefined, delayMs: number): Failed {
@@ -116,16 +114,8 @@ export function workOf(message: unknown): string {
 
 /** The text of a work item without its history of retries; any other text as it is. */
 export function afresh(text: string): string {
-  const parsed = workItemSchema.safeParse(jsonOf(text));
+  const parsed = workItemSchema.safeParse(jsonOrText(text));
   if (!parsed.success) return text;
   const { retry: _, ...item } = parsed.data;
   return JSON.stringify(item);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

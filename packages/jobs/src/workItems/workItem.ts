@@ -9,9 +9,7 @@ import type { Effect, Stage, StageContext } from './stage.ts';
  */
 const longestResourceId = 255;
 
-/**
- * One piece of queued work: a stage to run for a resource, with the stage's own `input`. Keeps fields that it does not know.
- */
+/** A piece of queued work: a stage to run for a resource, with the stage's own `input`. Keeps fields that it does not know. */
 export const workItemSchema = tolerantObject({
   /** Absent unless a release sends something that older ones cannot do; see documents/storedDocuments.ts. */
   version: z.int().exactOptional(),
@@ -41,8 +39,7 @@ function partOfId(text: z.ZodString): z.ZodString {
 
 /** JSON bytes of one message: a storage queue takes 64 KB of base64, which is 49,152 bytes. */
 const mostBytes = 48_000;
-const anyTraceparent = '-'.repeat(55);
-const frameBytes = Buffer.byteLength(JSON.stringify({ traceparent: anyTraceparent, items: [] }));
+const frameBytes = Buffer.byteLength(JSON.stringify({ traceparent: '-'.repeat(55), items: [] }));
 const severalSchema = z.object({ items: z.array(z.unknown()).min(1) });
 
 /**

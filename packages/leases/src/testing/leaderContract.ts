@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, test } from 'vitest';
 import { createLocks, type Lease, type LockRequest, type LockStore, lead } from '../index.ts';
-import { noTelemetry } from '../telemetry.ts';
 import type { ContractSubject } from './subject.ts';
 
 /** The store that leaders are elected on. */
@@ -43,7 +42,7 @@ export function leaderContract({ clock, leaseMs, pass, realTime, lose, open }: L
       const store = await open();
       const line = breakable(store);
       const stop = new AbortController();
-      const locks = createLocks(line.store, { clock, telemetry: noTelemetry, leaseSeconds: leaseMs / 1000 });
+      const locks = createLocks(line.store, { clock, leaseSeconds: leaseMs / 1000 });
       const work = async (lease: Lease) => {
         const term = { candidate, lease, alone: terms.every(({ over }) => over), over: false };
         terms.push(term);

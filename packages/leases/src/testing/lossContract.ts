@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createLocks, type LockRequest, type LockStore } from '../index.ts';
-import { noTelemetry } from '../telemetry.ts';
-import { type ContractWorld, never, one, two } from './subject.ts';
+import { createLocks, type LockStore } from '../index.ts';
+import { type ContractWorld, never, one, two, watched } from './subject.ts';
 
 /** Milliseconds after which the callers of a silent server give up, and how much later they must have their answer. */
 const giveUpMs = 500;
@@ -35,21 +34,10 @@ export function lossContract(world: ContractWorld): void {
   test('the signal of a lease aborts at its next renewal, and the next tenure has a higher fence', async () => {
     const key = freshKey();
     let leaseId = '';
-    const watched: LockStore = {
-      ...store,
-      acquire(wanted, id, ...rest) {
-        leaseId = id;
-        return store.acquire(wanted, id, ...rest);
-      },
-      ...(store.take && {
-        take(wanted: string, id: string, ...rest: [LockRequest, AbortSignal]) {
-          leaseId = id;
-          return store.take?.(wanted, id, ...rest) ?? Promise.resolve('held');
-        },
-      }),
-    };
-    const options = { clock: subject.clock, telemetry: noTelemetry, leaseSeconds: leaseMs / 1000 };
-    const locks = createLocks(watched, options);
+    const seen = watched(store, (id) => {
+      leaseId = id;
+    });
+    const locks = createLocks(seen, { clock: subject.clock, leaseSeconds: leaseMs / 1000 });
     const lease = await locks.acquire(key, owner, { waitMs: 10_000 });
     await subject.lose(key, leaseId);
     await subject.pass(leaseMs * 0.5);
@@ -70,7 +58,7 @@ export function lossContract(world: ContractWorld): void {
       /** Rejects if a holder trusts its lease when another has had the lock for a moment. */
       async function loses(own: LockStore, end: (key: string) => unknown): Promise<void> {
         const key = freshKey();
-        const options = { clock: subject.clock, telemetry: noTelemetry, leaseSeconds: longMs / 1000 };
+        const options = { clock: subject.clock, leaseSeconds: longMs / 1000 };
         const lease = await createLocks(own, options).acquire(key, owner, { waitMs: 30_000 });
         await end(key);
         for (let passed = 0; passed < longMs && lease.lost === undefined; passed += 20) {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { createLocks, listLocks } from '../index.ts';
-import { noTelemetry } from '../telemetry.ts';
 import { type ContractWorld, never, one, two } from './subject.ts';
 
 /** Tests the record that holders leave in a lock: their fence and their name. */
@@ -82,11 +81,7 @@ export function recordContract(world: ContractWorld): void {
     'fences go on after the server was started anew',
     async () => {
       const key = freshKey();
-      const locks = createLocks(store, {
-        clock: subject.clock,
-        telemetry: noTelemetry,
-        leaseSeconds: leaseMs / 1000,
-      });
+      const locks = createLocks(store, { clock: subject.clock, leaseSeconds: leaseMs / 1000 });
       const owner = { instance: 'web-1', job: 'contract' };
       const before = await locks.acquire(key, owner, { waitMs: 10_000 });
       await before.release();

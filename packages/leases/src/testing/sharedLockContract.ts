@@ -1,14 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  acquireAll,
-  createLocks,
-  forgetLocks,
-  type Lease,
-  type LockRequest,
-  LockTimeout,
-  sharedLock,
-} from '../index.ts';
-import { type ContractWorld, never } from './subject.ts';
+import { acquireAll, createLocks, forgetLocks, type Lease, LockTimeout, sharedLock } from '../index.ts';
+import { type ContractWorld, never, watched } from './subject.ts';
 
 /** Time in which a waiter gets what has become free (ms), on a busy machine. */
 const soonMs = 3_000;
@@ -16,7 +8,7 @@ const soonMs = 3_000;
 /** Tests locks of several permits, several locks at once, and locks that are deleted. */
 export function sharedLockContract({ subject, store, leaseMs, freshKey, prefix }: ContractWorld): void {
   const { clock, pass, realTime } = subject;
-  const locks = () => createLocks(store, { clock, leaseSeconds: leaseMs / 1000 });
+  const locks = (on = store) => createLocks(on, { clock, leaseSeconds: leaseMs / 1000 });
   const waitMs = 30_000;
   const [a, b] = ['a', 'b'].map((instance) => ({ instance, job: 'contract' }));
   /** Outcome of `waiting` while time passes. */
@@ -93,22 +85,9 @@ export function sharedLockContract({ subject, store, leaseMs, freshKey, prefix }
 
     test('are lost together', async () => {
       const ids: string[] = [];
-      const watched: typeof store = {
-        ...store,
-        acquire(key, id, ...rest) {
-          ids.push(id);
-          return store.acquire(key, id, ...rest);
-        },
-        ...(store.take && {
-          take(key: string, id: string, ...rest: [LockRequest, AbortSignal]) {
-            ids.push(id);
-            return store.take?.(key, id, ...rest) ?? Promise.resolve('held' as const);
-          },
-        }),
-      };
+      const own = locks(watched(store, (id) => ids.push(id)));
       const keys = [freshKey(), freshKey()].toSorted();
-      const options = { clock, leaseSeconds: leaseMs / 1000 };
-      const group = await acquireAll(createLocks(watched, options), keys, a, { waitMs });
+      const group = await acquireAll(own, keys, a, { waitMs });
       expect(group.remainingMs).toBeGreaterThan(0);
       await subject.lose(keys[1] ?? '', ids.at(-1) ?? '');
       await pass(leaseMs * 0.5);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Clock } from '../clock.ts';
-import type { LockRecord, LockStore, LostReason } from '../index.ts';
+import type { LockRecord, LockRequest, LockStore, LostReason } from '../index.ts';
 
 /** A process that holds a lock and takes a step under it every 100 ms. */
 export interface ContractHolder {
@@ -54,6 +54,23 @@ export interface ContractSubject {
   endSession?: (key: string) => Promise<void>;
   /** Another client of the same server. Leave it out if there can be only one. */
   another?: () => Promise<LockStore>;
+}
+
+/** The store, which tells the id of each lease that it is asked for. */
+export function watched(store: LockStore, asked: (leaseId: string) => void): LockStore {
+  return {
+    ...store,
+    acquire(key, leaseId, ...rest) {
+      asked(leaseId);
+      return store.acquire(key, leaseId, ...rest);
+    },
+    ...(store.take && {
+      take(key: string, leaseId: string, ...rest: [LockRequest, AbortSignal]) {
+        asked(leaseId);
+        return store.take?.(key, leaseId, ...rest) ?? Promise.resolve('held' as const);
+      },
+    }),
+  };
 }
 
 /** A signal that never aborts. */

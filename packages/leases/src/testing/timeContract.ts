@@ -1,14 +1,13 @@
 import { describe, test } from 'vitest';
 import type { Clock } from '../clock.ts';
 import { createLocks } from '../index.ts';
-import { noTelemetry } from '../telemetry.ts';
 import { type ContractWorld, never, one, two } from './subject.ts';
 
 /** Tests how leases end as time passes, and who gets the lock next. */
 export function timeContract({ subject, store, record, leaseMs, freshKey, held }: ContractWorld): void {
   const { clock, pass } = subject;
   const { keptBy, expiryLagMs, lease: granted } = store.traits;
-  const options = { clock, telemetry: noTelemetry, leaseSeconds: leaseMs / 1000 };
+  const options = { clock, leaseSeconds: leaseMs / 1000 };
   const next = { instance: 'next', job: 'contract' };
   /** When the store must have let go of a lease that nobody renews. */
   const overMs = leaseMs + expiryLagMs;

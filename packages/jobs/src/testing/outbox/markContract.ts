@@ -12,18 +12,16 @@ export function markContract(subject: OutboxSubject): void {
 
   describe('mark', () => {
     test('a message that was sent: it is dispatched, and expires in a week', async () => {
-      const { mark, put, read } = await outboxWorld(subject);
-      const [message] = await put({});
-      if (!message) throw new Error('expected one');
+      const { mark, putOne, read } = await outboxWorld(subject);
+      const message = await putOne({});
       expect(await mark([{ message, decision: { kind: 'dispatched' } }])).toEqual({ unclear: 0 });
       const { nextAttemptAt: _, ...rest } = message;
       expect(await read(message)).toEqual({ ...rest, status: 'dispatched', ttl: week });
     });
 
     test('a message that failed: it is tried again later', async () => {
-      const { mark, put, read, now } = await outboxWorld(subject);
-      const [message] = await put({ attempts: 2 });
-      if (!message) throw new Error('expected one');
+      const { mark, putOne, read, now } = await outboxWorld(subject);
+      const message = await putOne({ attempts: 2 });
       const decision = { kind: 'retry', attempts: 3, at: iso(now + 4_000), error: 'down' } as const;
       expect(await mark([{ message, decision }])).toEqual({ unclear: 0 });
       const changed = { attempts: 3, nextAttemptAt: decision.at, lastError: 'down' };
@@ -31,9 +29,8 @@ export function markContract(subject: OutboxSubject): void {
     });
 
     test('a message that is parked: it is marked, and never expires', async () => {
-      const { mark, put, read } = await outboxWorld(subject);
-      const [message] = await put({ attempts: 9 });
-      if (!message) throw new Error('expected one');
+      const { mark, putOne, read } = await outboxWorld(subject);
+      const message = await putOne({ attempts: 9 });
       const decision = { kind: 'parked', attempts: 10, error: 'down' } as const;
       expect(await mark([{ message, decision }])).toEqual({ unclear: 0 });
       const { nextAttemptAt: _, ...rest } = message;
@@ -41,9 +38,8 @@ export function markContract(subject: OutboxSubject): void {
     });
 
     test('fields of a newer minor release are kept', async () => {
-      const { outbox, mark, put, read } = await outboxWorld(subject);
-      const [message] = await put({ newer: { at: 'the top' } } as Partial<OutboxMessage>);
-      if (!message) throw new Error('expected one');
+      const { outbox, mark, putOne, read } = await outboxWorld(subject);
+      const message = await putOne({ newer: { at: 'the top' } } as Partial<OutboxMessage>);
       const error = 'too large';
       await mark([{ message, decision: { kind: 'parked', attempts: 1, error } }]);
       await outbox.redrive('m-1', iso(0));

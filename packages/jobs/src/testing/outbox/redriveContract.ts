@@ -24,9 +24,8 @@ export function redriveContract(subject: OutboxSubject): void {
     });
 
     test.each(['pending', 'dispatched'] as const)('a message that is %s is refused', async (status) => {
-      const { outbox, put, read } = await outboxWorld(subject);
-      const [message] = await put({ status });
-      if (!message) throw new Error('expected one');
+      const { outbox, putOne, read } = await outboxWorld(subject);
+      const message = await putOne({ status });
       expect(await outbox.discard('m-1', why)).toEqual({ kind: 'refused', status });
       expect(await outbox.discard('m-2', why)).toEqual({ kind: 'notFound' });
       expect(await read(message)).toEqual(message);
@@ -35,10 +34,9 @@ export function redriveContract(subject: OutboxSubject): void {
 
   describe('redrive', () => {
     test('a parked message is pending again, as if it had been written then', async () => {
-      const { outbox, put, read, now } = await outboxWorld(subject);
+      const { outbox, putOne, read, now } = await outboxWorld(subject);
       const at = iso(now + 60_000);
-      const [message] = await put({ shard: '01', status: 'parked', attempts: 10, lastError: 'down' });
-      if (!message) throw new Error('expected one');
+      const message = await putOne({ shard: '01', status: 'parked', attempts: 10, lastError: 'down' });
       const changed = { status: 'pending', attempts: 0, nextAttemptAt: at, notBefore: at };
       const { body: _, ...entry } = message;
       expect(await outbox.redrive('m-1', at)).toEqual({
@@ -51,9 +49,8 @@ export function redriveContract(subject: OutboxSubject): void {
     });
 
     test.each(['pending', 'dispatched'] as const)('a message that is %s is refused', async (status) => {
-      const { outbox, put, read } = await outboxWorld(subject);
-      const [message] = await put({ status });
-      if (!message) throw new Error('expected one');
+      const { outbox, putOne, read } = await outboxWorld(subject);
+      const message = await putOne({ status });
       expect(await outbox.redrive('m-1', iso(0))).toEqual({ kind: 'refused', status });
       expect(await read(message)).toEqual(message);
     });

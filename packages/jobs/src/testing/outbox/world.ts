@@ -44,16 +44,15 @@ export async function outboxWorld({ open }: OutboxSubject) {
 
   /** Stores messages that were written just now and are due at once, unless it says otherwise; returns them. */
   async function put(...stored: Partial<OutboxMessage>[]): Promise<OutboxMessage[]> {
-    const messages = stored.map((changes): OutboxMessage => {
-      const content = { id: 'm-1', shard: '00', destination: 'orders', body: ['a body'] };
-      return {
-        ...newOutboxMessage({ ...content, ...changes }, now),
-        nextAttemptAt: iso(now),
-        ...changes,
-      };
-    });
-    for (const message of messages) await create(message);
-    return messages;
+    return Array.fromAsync(stored, (changes) => putOne(changes));
+  }
+
+  /** Stores one message, as `put` does. */
+  async function putOne(changes: Partial<OutboxMessage>): Promise<OutboxMessage> {
+    const content = { id: 'm-1', shard: '00', destination: 'orders', body: ['a body'], ...changes };
+    const message = { ...newOutboxMessage(content, now), nextAttemptAt: iso(now), ...changes };
+    await create(message);
+    return message;
   }
 
   /** As a message is stored, without what the store adds to each document. */
@@ -68,7 +67,7 @@ export async function outboxWorld({ open }: OutboxSubject) {
 
   const mark = (some: readonly Dispatched[]) => markDispatched({ documents, clock }, some);
 
-  return { ...opened, outbox, mark, clock, now, unreadable, create, put, read, touch };
+  return { ...opened, outbox, mark, clock, now, unreadable, create, put, putOne, read, touch };
 }
 
 export function dispatched(message: OutboxMessage): Dispatched {
