@@ -60,7 +60,7 @@ function verdictOn(of: EvidenceRecord, commands: readonly string[]): string {
   return [
     failed > 0 ? `**failed: ${failed} of ${latestRuns(of).length}**` : 'held',
     ...(missing > 0 ? [`${missing} of ${commands.length} commands not run yet`] : []),
-    ...(earlier > 0 ? [`${earlier} earlier runs failed`] : []),
+    ...(earlier > 0 ? [`earlier runs that failed: ${earlier}`] : []),
     ...(schedules > 0 ? [`${schedules.toLocaleString('en')} schedules`] : []),
   ].join(', ');
 }

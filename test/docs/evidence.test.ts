@@ -66,7 +66,7 @@ test('a failure is shown until the same code passes, and is counted after that',
   expect(page).toContain('- [fuzz](#fuzz), 2026-11-28 03:00 UTC: `npm run check -- fuzz`');
   expect(page).toContain('BROKEN');
   expect(summary({ files: 'same', runs: [failed, run] })).toContain(
-    '| held, 1 of 2 commands not run yet, 1 earlier runs failed |',
+    '| held, 1 of 2 commands not run yet, earlier runs that failed: 1 |',
   );
 });
 
