@@ -25,18 +25,22 @@ export const storageConnection = connection<StorageConnection>({
     (parts.has('blobendpoint') && parts.has('queueendpoint') && parts.has('sharedaccesssignature')),
   fromIdentity(env, report) {
     const name = env.AzureWebJobsStorage__accountName;
+    const blob = env.AzureWebJobsStorage__blobServiceUri;
+    const queue = env.AzureWebJobsStorage__queueServiceUri;
     if (name !== undefined && !/^[a-z\d]{3,24}$/.test(name)) {
       report('AzureWebJobsStorage__accountName', expected('3 to 24 lower-case letters and digits', name));
       return undefined;
     }
-    const endpointOf = (service: 'blob' | 'queue') => {
-      const setting = `AzureWebJobsStorage__${service}ServiceUri`;
-      const endpoint = env[setting] ?? `https://${name}.${service}.core.windows.net`;
-      if (name === undefined && env[setting] === undefined) report(setting, missing(https));
-      else if (!isHttps(endpoint)) report(setting, expected(https, endpoint));
-      return endpoint;
-    };
-    return { kind: 'identity', blobEndpoint: endpointOf('blob'), queueEndpoint: endpointOf('queue') };
+    if (name === undefined && blob === undefined)
+      report('AzureWebJobsStorage__blobServiceUri', missing(https));
+    if (name === undefined && queue === undefined)
+      report('AzureWebJobsStorage__queueServiceUri', missing(https));
+    const blobEndpoint = blob ?? `https://${name}.blob.core.windows.net`;
+    const queueEndpoint = queue ?? `https://${name}.queue.core.windows.net`;
+    if (!isHttps(blobEndpoint)) report('AzureWebJobsStorage__blobServiceUri', expected(https, blobEndpoint));
+    if (!isHttps(queueEndpoint))
+      report('AzureWebJobsStorage__queueServiceUri', expected(https, queueEndpoint));
+    return { kind: 'identity', blobEndpoint, queueEndpoint };
   },
 });
 
