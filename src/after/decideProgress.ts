@@ -151,6 +151,11 @@ export function decideProgress(
   function ofOneInProgress(): ProgressDecision {
     switch (progress.kind) {
       case 'succeeded': {
+        if (ownershipOf(found, invoice) === 'unclear')
+          return parkedFor(paymentId, unclearReason(found, invoice), {
+            set: { payment: known(payment) },
+            clear: endedClears,
+          });
         const set = { status: 'paid', payment: { ...known(payment), id: paymentId, paidAt: at } } as const;
         const after = withProviderReversals(invoice.reversals, seen);
         const gone = after && withReversals(after, now);

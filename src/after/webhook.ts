@@ -29,7 +29,14 @@ export const webhookFollowUp: FollowUp = {
   on: ['paid', 'declined', 'parked', 'refunded', 'refundFailed', 'disputed', 'disputeLost'],
   order({ invoice, end }, { at, occasion }) {
     const { invoiceId, customerId, amountMinor, currency } = invoice;
-    const input = { type: typeOf[end.kind], at, customerId, amountMinor, currency, ...detailsOf(end) };
+    const input = {
+      type: typeOf[end.kind],
+      at,
+      customerId,
+      amountMinor,
+      currency,
+      ...detailsOf(end, currency),
+    };
     const item = { resourceId: invoiceId, stage: stageName, input };
     if (!isReversal(end)) return { ...item, occasion };
     // The reversal names its occasion, so that it is announced once whichever way it is learnt.
@@ -51,11 +58,11 @@ function isReversal(end: InvoiceEnd): end is ReversalEnd {
   return 'reversalId' in end;
 }
 
-function detailsOf(end: InvoiceEnd): Record<string, string | number> {
+function detailsOf(end: InvoiceEnd, currency: string): Record<string, string | number> {
   if (end.kind === 'paid') return { paymentId: end.paymentId };
   if (!isReversal(end)) return { reason: end.reason };
-  const { paymentId, reversalId, reversedMinor, reason } = end;
-  return { paymentId, reversalId, reversedMinor, ...(reason === undefined ? {} : { reason }) };
+  const { kind: _, reversedCurrency = currency, ...reversal } = end;
+  return { ...reversal, reversedCurrency };
 }
 
 /**
@@ -78,6 +85,7 @@ export function webhookStage(
       paymentId: z.string().exactOptional(),
       reversalId: z.string().exactOptional(),
       reversedMinor: z.int().positive().exactOptional(),
+      reversedCurrency: z.string().exactOptional(),
       reason: z.string().exactOptional(),
     }),
     async handle({ type, at, ...data }, { resourceId, occasion = '', signal, assertHeld }) {

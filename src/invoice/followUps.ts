@@ -28,6 +28,8 @@ export interface ReversalEnd {
   /** The id of the refund or dispute. */
   reversalId: string;
   reversedMinor: number;
+  /** Absent: that of the invoice. */
+  reversedCurrency?: string;
   reason?: string;
 }
 

@@ -149,30 +149,36 @@ export function isReversedInFull(
 }
 
 /**
- * Changes that somebody has to hear of: refunds that are done or have failed, disputes that were opened or lost. Each is in `after`
+ * Changes that somebody has to hear of: refunds that are done or come to nothing, disputes that were opened or lost. Each is in `after`
  * and not in `before`, so the first to record it announces it, and nobody else does. Pure.
  */
 export function newReversals(
   before: Reversals | undefined,
   after: Reversals,
-  paymentId: string,
+  ownPaymentId: string,
 ): InvoiceEnd[] {
+  const partOf = ({
+    id,
+    amountMinor,
+    paymentId = ownPaymentId,
+    currency,
+  }: Omit<Refund, 'status' | 'at'>) => ({
+    paymentId,
+    reversalId: id,
+    reversedMinor: amountMinor,
+    ...(currency === undefined ? {} : { reversedCurrency: currency }),
+  });
   return [
-    ...moved(before?.refunds, after.refunds).flatMap(
-      ({ id, amountMinor, status, failure, paymentId: of }) => {
-        if (status !== 'succeeded' && status !== 'failed') return [];
-        const kind = status === 'succeeded' ? ('refunded' as const) : ('refundFailed' as const);
-        const reversal = { kind, paymentId: of ?? paymentId, reversalId: id, reversedMinor: amountMinor };
-        return failure === undefined ? [reversal] : [{ ...reversal, reason: failure }];
-      },
-    ),
-    ...moved(before?.disputes, after.disputes).flatMap(
-      ({ id, amountMinor, status, reason, paymentId: of }) => {
-        if (status === 'won') return [];
-        const kind = status === 'lost' ? ('disputeLost' as const) : ('disputed' as const);
-        return [{ kind, paymentId: of ?? paymentId, reversalId: id, reversedMinor: amountMinor, reason }];
-      },
-    ),
+    ...moved(before?.refunds, after.refunds).flatMap(({ status, failure, ...refund }): InvoiceEnd[] => {
+      if (status === 'requested' || status === 'pending') return [];
+      if (status === 'succeeded') return [{ kind: 'refunded', ...partOf(refund) }];
+      return [{ kind: 'refundFailed', ...partOf(refund), reason: failure ?? status }];
+    }),
+    ...moved(before?.disputes, after.disputes).flatMap(({ status, reason, ...dispute }) => {
+      if (status === 'won') return [];
+      const kind = status === 'lost' ? ('disputeLost' as const) : ('disputed' as const);
+      return [{ kind, ...partOf(dispute), reason }];
+    }),
   ];
 }
 

@@ -10,7 +10,8 @@ export function paymentFrom(
   reversals: ProviderReversals,
   deployment: string | undefined,
 ): ProviderPayment {
-  const { id: paymentId, customer, amount, metadata } = intent;
+  const { id: paymentId, customer, amount, amount_received: received, metadata } = intent;
+  const progress = progressOf(intent);
   const currency = intent.currency.toUpperCase();
   const customerId = typeof customer === 'string' ? customer : customer?.id;
   const { invoiceId, deployment: maker } = metadata;
@@ -22,9 +23,10 @@ export function paymentFrom(
       ? {}
       : { madeBy: maker === deployment ? ('us' as const) : ('others' as const) }),
     ...(customerId === undefined ? {} : { customerId }),
-    amountMinor: minorAmount(amount, currency),
+    // Of an authorization anybody may have captured a part, for which there is no refund (https://docs.stripe.com/changelog/basil/2025-03-31/remove-refund-from-partial-capture-and-payment-cancellation-flow).
+    amountMinor: minorAmount(progress.kind === 'succeeded' ? received : amount, currency),
     currency,
-    progress: progressOf(intent),
+    progress,
     reversals,
   };
 }
@@ -49,15 +51,19 @@ export function reversalsFrom(
         ...(failure ? { failure } : {}),
       };
     }),
-    disputes: disputes.map(({ id, amount, currency: own, status, created, reason, evidence_details }) => ({
-      id,
-      amountMinor: minorAmount(amount, own.toUpperCase()),
-      ...(own.toUpperCase() === currency.toUpperCase() ? {} : { currency: own.toUpperCase() }),
-      status: disputeStatus(status),
-      at: isoOf(created),
-      reason,
-      ...(evidence_details?.due_by ? { evidenceDueAt: isoOf(evidence_details.due_by) } : {}),
-    })),
+    disputes: disputes.map((dispute) => {
+      const { id, amount, created, reason, evidence_details } = dispute;
+      const own = dispute.currency.toUpperCase();
+      return {
+        id,
+        amountMinor: minorAmount(amount, own),
+        ...(own === currency.toUpperCase() ? {} : { currency: own }),
+        status: disputeStatus(dispute),
+        at: isoOf(created),
+        reason,
+        ...(evidence_details?.due_by ? { evidenceDueAt: isoOf(evidence_details.due_by) } : {}),
+      };
+    }),
   };
 }
 
@@ -73,10 +79,14 @@ export function refundStatus(status: string): 'pending' | 'succeeded' | 'failed'
   }
 }
 
-/** An inquiry that was closed took no money (https://docs.stripe.com/disputes/how-disputes-work). */
-function disputeStatus(status: string): DisputeStatus {
+/**
+ * An inquiry that was closed took no money (https://docs.stripe.com/disputes/how-disputes-work). A dispute is prevented by a block,
+ * or by giving the money back (https://docs.stripe.com/changelog/basil/2025-08-27/add-preventions-to-dispute).
+ */
+function disputeStatus({ status, balance_transactions: moved }: Stripe.Dispute): DisputeStatus {
+  if (status === 'prevented') return moved.reduce((sum, { amount }) => sum + amount, 0) < 0 ? 'lost' : 'won';
   if (status === 'lost') return 'lost';
-  return status === 'won' || status === 'warning_closed' || status === 'prevented' ? 'won' : 'open';
+  return status === 'won' || status === 'warning_closed' ? 'won' : 'open';
 }
 
 function isoOf(seconds: number): string {

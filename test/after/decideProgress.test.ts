@@ -43,7 +43,7 @@ const ofShop = (progress: PaymentProgress): ProviderPayment => {
   const { madeBy: _, ...rest } = seen(progress);
   return rest;
 };
-const refund = (status: 'pending' | 'succeeded' | 'failed') => ({
+const refund = (status: 'pending' | 'succeeded' | 'failed' | 'canceled') => ({
   refunds: [{ providerId: 're_1', amountMinor: 500, status, at }],
   disputes: [],
 });
@@ -76,6 +76,17 @@ describe('a payment in progress', () => {
     expect(decision).toMatchObject({
       change: { set: { status: 'paid', reversals: { refundedMinor: 500 } } },
       ends: [{ kind: 'paid' }, { kind: 'refunded', reversalId: 're_1', reversedMinor: 500 }],
+    });
+  });
+
+  test('brought another amount than the invoice has: it is not paid, and a person decides', () => {
+    const part = decide(processing, { ...ofShop({ kind: 'succeeded' }), amountMinor: 1 });
+    const reason = expect.stringContaining('names this invoice with 1 USD, not 1999 USD');
+    expect(part).toEqual({
+      kind: 'change',
+      change: { set: { status: 'parked', reason, payment: key }, clear: ['checkAt', 'reversals'] },
+      entry: { what: 'parked', reason, paymentId: 'pi_1' },
+      ends: [{ kind: 'parked', reason, unknown: false }],
     });
   });
 
@@ -240,6 +251,10 @@ describe('a paid invoice', () => {
       change: { set: { reversals: { refundedMinor: 0 } } },
       ends: [{ kind: 'refundFailed', reversalId: 're_1' }],
     });
+    expect(decide(recorded, seen({ kind: 'succeeded' }, refund('canceled')))).toMatchObject({
+      change: { set: { reversals: { refundedMinor: 0 } } },
+      ends: [{ kind: 'refundFailed', reversalId: 're_1', reason: 'canceled' }],
+    });
   });
 
   test('tells of a dispute that is opened, and of one that is lost', () => {
@@ -287,6 +302,7 @@ describe('a second payment of a paid invoice', () => {
       expect(change).toHaveProperty(`change.set.reversals.${kind}`, [
         expect.objectContaining({ amountMinor: one?.amountMinor, paymentId: 'pi_2', currency: 'EUR' }),
       ]);
+      expect(change).toHaveProperty('ends.0.reversedCurrency', 'EUR');
     }
     const inUsd = decide(afterwards(paid, noted), { ...second, reversals: refund('succeeded') });
     expect(inUsd).not.toHaveProperty('change.set.reversals.refunds.0.currency');

@@ -184,7 +184,13 @@ describe('a refund', () => {
     expect(await one.items('notify')).toMatchObject([
       {
         occasion: `refunded-${refundId}`,
-        input: { type: 'invoice.refunded', reversalId: refundId, reversedMinor: 400, amountMinor: 1_000 },
+        input: {
+          type: 'invoice.refunded',
+          reversalId: refundId,
+          reversedMinor: 400,
+          reversedCurrency: 'USD',
+          amountMinor: 1_000,
+        },
       },
     ]);
   });

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { noReversals } from '../../src/paying/mergeReversals.ts';
 import { classifyIntent, progressOf } from '../../src/stripe/stripeIntent.ts';
-import { reversalsFrom } from '../../src/stripe/stripePayment.ts';
+import { paymentFrom, reversalsFrom } from '../../src/stripe/stripePayment.ts';
 
 const declined = { kind: 'declined', message: 'words' } as const;
 
@@ -51,6 +52,38 @@ test('whatever the status, a payment that may still move money never counts as d
       expect(kind === 'declined').toBe(dead.has(status));
     }),
   );
+});
+
+test('a payment that has succeeded brought what was captured, one that is alive may bring all of it', () => {
+  const of = (status: string, received: number) => {
+    const intent = {
+      id: 'pi_1',
+      status,
+      amount: 10_000,
+      amount_received: received,
+      currency: 'eur',
+      metadata: {},
+    };
+    return paymentFrom(intent as never, noReversals, undefined).amountMinor;
+  };
+  expect([of('succeeded', 100), of('succeeded', 12_000), of('requires_capture', 0)]).toEqual([
+    100, 12_000, 10_000,
+  ]);
+});
+
+test('a dispute that was prevented is lost if money was withdrawn for it', () => {
+  const withdrawn = { amount: -1_000 };
+  const statuses = [[], [withdrawn], [withdrawn, { amount: 1_000 }]].map((moved) => {
+    const dispute = {
+      status: 'prevented',
+      amount: 1,
+      currency: 'eur',
+      created: 1,
+      balance_transactions: moved,
+    };
+    return reversalsFrom([], [dispute as never], 'eur').disputes[0]?.status;
+  });
+  expect(statuses).toEqual(['won', 'lost', 'won']);
 });
 
 test('refunds and disputes come in minor units, in our words', () => {

@@ -63,6 +63,7 @@ function intentView({
     id,
     customer: customerId,
     amount: amountMinor,
+    amount_received: progress.kind === 'succeeded' ? amountMinor : 0,
     currency: currency.toLowerCase(),
     metadata: {
       ...(invoiceId === undefined ? {} : { invoiceId }),
