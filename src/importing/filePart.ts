@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { csvRecords, csvRows } from './csvRows.ts';
 import type { ImportRecord } from './importRecords.ts';
+import { isTwice, readJson } from './jsonRows.ts';
 import { fromLatin1, importLimits, type Row, type RowReader } from './readRows.ts';
 
 const mostPartRows = 1_000;
@@ -51,7 +52,11 @@ export function inFile(kept: ImportRecord, { numbers, original }: FilePart): Imp
     importId: kept.importId,
     write(progress, rejections) {
       const rowAt = rejections.length === 0 ? () => undefined : original();
-      const withRows = rejections.map((one) => ({ ...one, row: rowAt(numbers.indexOf(one.index)) }));
+      const withRows = rejections.map((one) => ({
+        ...one,
+        // Nobody has decided which of the two counts.
+        row: one.error === isTwice ? undefined : rowAt(numbers.indexOf(one.index)),
+      }));
       return kept.write(progress, withRows);
     },
   };
@@ -77,7 +82,7 @@ function cellsIn(body: Buffer): unknown[] {
 
 function itemsIn(body: Buffer): unknown[] {
   try {
-    const items: unknown = JSON.parse(body.toString());
+    const items = readJson(body.toString());
     return Array.isArray(items) ? items : [];
   } catch {
     return [];

@@ -79,6 +79,9 @@ export function* jsonRows(
   yield* brokenOff(body, row, end, 'the body ends before the ] of its array');
 }
 
+/** Fault of a row that names a field twice. */
+export const isTwice = 'is there twice: expected once';
+
 /** One element. `broken`: it is no JSON, which shows after so many of its bytes. */
 function checkElement(bytes: string): CheckedRow | { kind: 'broken'; after: number; why: string } {
   const text = fromLatin1(bytes);
@@ -95,9 +98,7 @@ function checkElement(bytes: string): CheckedRow | { kind: 'broken'; after: numb
   }
   const checked = checkJsonInvoice(value);
   const twice = checked.kind === 'invoice' ? repeatedKey(text, value) : undefined;
-  return twice === undefined
-    ? checked
-    : { kind: 'bad', field: twice, error: 'is there twice: expected once' };
+  return twice === undefined ? checked : { kind: 'bad', field: twice, error: isTwice };
 }
 
 /**
@@ -118,7 +119,7 @@ function repeatedKey(text: string, value: unknown): string | undefined {
 }
 
 /** JSON.parse, but an amount like `1999.0` or `19.99e2` stays the text that was sent, which is refused: it was a float. */
-function readJson(text: string): unknown {
+export function readJson(text: string): unknown {
   // A key may be written with escapes.
   if (!text.includes('\\') && !/"amountMinor"\s*:\s*-?\d*[.eE]/.test(text)) return JSON.parse(text);
   const keepFloats = (key: string, value: unknown, context?: { source?: string }): unknown =>

@@ -10,6 +10,7 @@ import { duration, relativeTime } from '../../ui/src/format/relativeTime.ts';
 import { reversalTexts } from '../../ui/src/format/reversalText.ts';
 import { type SplitFile, splitFile } from '../../ui/src/format/splitFile.ts';
 import { nextPollMs } from '../../ui/src/hooks/nextPoll.ts';
+import { readBody } from '../support/importing.ts';
 
 describe('amounts', () => {
   test.each([
@@ -105,6 +106,125 @@ describe('a file to import', () => {
     ]);
   });
 
+  const contents = (text: string) => splitFile(text, 9, now).parts.map(({ content }) => content);
+
+  test.each([
+    ['an amount with decimals', '{"amountMinor":1999.00}'],
+    ['an amount with an exponent', '{ "amountMinor" : 19.99e2 }'],
+    ['a number beyond what JavaScript keeps', '{"amountMinor":12345678901234567890}'],
+    ['a field that is there twice', '{"id":"a","amountMinor":1999,"amountMinor":199900}'],
+    ['a name with escapes', String.raw`{"id":"a","\u0069d":"b"}`],
+    ['brackets in strings', String.raw`{"id":"]},{[","x\"]":"\\","y":"\\\"],"}`],
+    ['values in values', '{"a":[1.0,{"error":[]},[[]]],"b":{"error":{},"c":2e0}}'],
+    ['other letters', '{"description":"Müller 漢字 😀","customer":"\\u00fc\\ud83d\\ude00"}'],
+    ['an error further in', '[{"error":"x"}]'],
+    ['no object', '"a, \\"b\\" ]"'],
+    ['a number', '-1.50E+2'],
+    ['an empty object', '{ }'],
+    ['an empty array', '[ ]'],
+  ])('of JSON is sent as it is written: %s', (_, row) => {
+    expect(contents(`[${row}]`)).toEqual([`[${row}]`]);
+    expect(contents(`\r\n [\t${row} ,\n{"id":"b"},${row}\r\n]\n`)).toEqual([`[${row},{"id":"b"},${row}]`]);
+  });
+
+  test.each([
+    ['{"error":"x","amountMinor":1999.00}', '{"amountMinor":1999.00}'],
+    [
+      '{ "amountMinor": 1999.00, "error": "a, }\\"", "id": "a", "id": "b" }',
+      '{"amountMinor": 1999.00,"id": "a","id": "b"}',
+    ],
+    [String.raw`{"a":{"error":1.0},"\u0065rror":{"b":[","]},"error":2}`, '{"a":{"error":1.0}}'],
+    ['{"error":null}', '{}'],
+  ])('of JSON loses the field "error" and nothing else: %s', (row, sent) => {
+    expect(contents(`[${row}, {"id":"b"}]`)).toEqual([`[${sent},{"id":"b"}]`]);
+  });
+
+  test.each(['[]', ' [\r\n\t]\n'])('of JSON may have no rows: %j', (text) => {
+    expect(splitFile(text, 9, now)).toMatchObject({ rows: 0, parts: [] });
+  });
+
+  test('of JSON says what it comes to; an amount that the app refuses as it is written is unclear', () => {
+    const common = '"currency":"EUR","dueAt":"2026-01-01T00:00:00Z"';
+    const rows = [
+      `{"amountMinor":1000,${common}}`,
+      `{ "amountMinor" : 250 , "currency": "EUR", "dueAt":"2027-01-01T00:00:00Z", "error": "x" }`,
+      String.raw`{"amount\u004dinor":5,${common}}`,
+      ...['1999.00', '19.99e2', '1.5', '"1999"', '1,"amountMinor":1'].map(
+        (amount) => `{"amountMinor":${amount},${common}}`,
+      ),
+      '{"amountMinor":1000}',
+      '[1000]',
+      'null',
+    ];
+    const { rows: count, amounts, due, unclear } = splitFile(`[${rows.join()}]`, 9, now);
+    expect([count, sumsText(amounts), sumsText(due), unclear]).toEqual([11, '12.55 EUR', '10.05 EUR', 8]);
+  });
+
+  test('of JSON has the same values, however it is written and split', () => {
+    const space = fc.string({ unit: fc.constantFrom(' ', '\n', '\r', '\t'), maxLength: 3 });
+    const key = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('error', 'amountMinor', '__proto__'));
+    const leaf = fc.oneof(
+      fc.jsonValue({ maxDepth: 0 }),
+      fc.string({ unit: fc.constantFrom('"', '\\', '[', ']', '{', '}', ',', ':') }),
+    );
+    const { value } = fc.letrec<{ value: string }>((tie) => {
+      const items = fc.array(fc.tuple(space, tie('value'), space).map((parts) => parts.join('')));
+      const named = fc.tuple(space, key, space, space, tie('value'), space);
+      const members = fc.array(
+        named.map(([a, name, b, c, of, d]) => `${a}${JSON.stringify(name)}${b}:${c}${of}${d}`),
+      );
+      return {
+        value: fc.oneof(
+          { maxDepth: 4, withCrossShrink: true },
+          leaf.map((of) => JSON.stringify(of)),
+          fc.tuple(items, space).map(([all, empty]) => `[${all.join() || empty}]`),
+          fc.tuple(members, space).map(([all, empty]) => `{${all.join() || empty}}`),
+        ),
+      };
+    });
+    const withoutError = (item: unknown) => {
+      if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;
+      const { error: _, ...others } = item as { error?: unknown };
+      return others;
+    };
+    fc.assert(
+      fc.property(fc.array(fc.tuple(space, value, space)), fc.integer({ min: 1, max: 4 }), (rows, size) => {
+        const text = `[${rows.map((row) => row.join('')).join()}]`;
+        const { parts } = splitFile(text, size, now);
+        const items = parts.flatMap(({ content }) => JSON.parse(content) as unknown[]);
+        expect(items).toEqual((JSON.parse(text) as unknown[]).map(withoutError));
+        expect(parts.flatMap(({ numbers }) => numbers)).toEqual(rows.map((_, index) => index + 1));
+        const sent = parts.map(({ content }) => content.slice(1, -1)).join();
+        if (!text.includes('"error"')) expect(sent).toBe(rows.map(([, written]) => written).join());
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('of JSON is judged by the app as if it had been sent whole', async () => {
+    const good = {
+      id: 'a',
+      customerId: 'cus_1',
+      amountMinor: 1999,
+      currency: 'EUR',
+      dueAt: '2026-01-31T12:00:00Z',
+    };
+    const row = JSON.stringify(good);
+    const text = `[${[
+      row,
+      row.replace('1999', '1999.00'),
+      row.replace('1999', '19.99e2'),
+      row.replace('1999', '1999,"amountMinor":199900'),
+      row.replace('1999', '1999,"amount\\u004dinor":199900'),
+    ].join(',\n')}]`;
+    const whole = await readBody(text, 'application/json');
+    expect(whole.rejected.map(({ index, field }) => [index, field])).toEqual(
+      [1, 2, 3, 4].map((index) => [index, 'amountMinor']),
+    );
+    const { parts, type } = splitFile(text, 9, now);
+    expect(await readBody(parts[0]?.content ?? '', type)).toEqual(whole);
+  });
+
   test('says what it comes to, and what of it is due', () => {
     const rows = [
       'a,cus,10.00,EUR,2026-01-01T00:00:00Z,,\n',
@@ -155,6 +275,10 @@ describe('a file to import', () => {
     ['', 'The file is empty.'],
     ['{"id": "a"}', 'The file is JSON, but not an array of invoices.'],
     ['[{', 'The file is not JSON'],
+    ['[{"id":"a"},]', 'The file is not JSON'],
+    ['[{"id":"a"}] x', 'The file is not JSON'],
+    ['\uFEFF[]', 'The file is not JSON'],
+    ['\u00A0[]', 'The file is not JSON'],
   ])('%j is refused in plain words', (text, why) => {
     expect(() => splitFile(text, 10, now)).toThrow(why);
   });

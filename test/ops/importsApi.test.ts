@@ -144,6 +144,27 @@ describe('a file that comes in parts', () => {
     });
   });
 
+  test('keeps a refused amount as it was written, and no row that names a field twice', async () => {
+    const importId = await begin(2);
+    const rest = '"customerId":"cus_1","currency":"EUR","dueAt":"2026-01-01T00:00:00Z","amountMinor":1999';
+    const body = `[{"id":"written-1",${rest}.00},{"id":"written-2",${rest},"amountMinor":99900}]`;
+    await ops.api.importInvoices(
+      aRequest({
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json' },
+        query: { import: importId, part: '0', rows: '1-2' },
+      }),
+    );
+    expect(await view(importId)).toMatchObject({ created: 0, rejected: 2 });
+    const { rejected } = z.object({ rejected: z.array(z.looseObject({})) }).parse(await refused(importId));
+    expect(rejected).toMatchObject([
+      { index: 1, field: 'amountMinor', row: { amountMinor: '1999.00' } },
+      { index: 2, field: 'amountMinor', error: 'is there twice: expected once' },
+    ]);
+    expect(rejected[1]).not.toHaveProperty('row');
+  });
+
   test('of which a part is repeated after a lost answer counts it once', async () => {
     const importId = await begin(2);
     for (let n = 0; n < 2; n++) await send(importId, 0, '2', [line('lost/1')]);

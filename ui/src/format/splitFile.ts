@@ -30,8 +30,8 @@ export interface SplitFile {
 /**
  * Splits a file into parts of some rows each, so that an import shows how far it has come. Each part of a CSV file gets its
  * header. Values between semicolons are sent between commas, rows without any value are left out, and so is a column
- * `error`, which a file of refused rows has. Throws an Error with a plain message if the file is neither a CSV nor a JSON
- * array. `now` is in milliseconds. Pure.
+ * `error`, which a file of refused rows has. A JSON item is sent as it is written, without a field `error`. Throws an Error with
+ * a plain message if the file is neither a CSV nor a JSON array. `now` is in milliseconds. Pure.
  */
 export function splitFile(text: string, rowsPerPart: number, now: number): SplitFile {
   const trimmed = text.trimStart();
@@ -72,18 +72,8 @@ function joined(
 function splitJson(text: string, rowsPerPart: number, now: number): SplitFile {
   const value = parsed(text);
   if (!Array.isArray(value)) throw new Error('The file is JSON, but not an array of invoices.');
-  const items = value.map((item: unknown) => fieldsOf(item));
-  const rows = items.map((fields, index): Row => {
-    const { error: _, ...sent } = fields ?? {};
-    const { amountMinor, currency, dueAt } = sent;
-    const isClear = typeof amountMinor === 'number' && typeof currency === 'string';
-    return {
-      number: index + 1,
-      content: JSON.stringify(fields === undefined ? value[index] : sent),
-      amount: isClear ? { amountMinor, currency } : undefined,
-      dueAt: typeof dueAt === 'string' ? dueAt : '',
-    };
-  });
+  const sources = sourcesIn(text);
+  const rows = value.map((item: unknown, index) => jsonRow(item, sources[index] ?? '', index + 1));
   return {
     type: 'application/json',
     ...joined(rows, rowsPerPart, now, (part) => `[${part.map(({ content }) => content).join(',')}]`),
@@ -93,8 +83,59 @@ function splitJson(text: string, rowsPerPart: number, now: number): SplitFile {
   };
 }
 
-function fieldsOf(item: unknown): Record<string, unknown> | undefined {
-  return typeof item === 'object' && item !== null && !Array.isArray(item) ? { ...item } : undefined;
+/**
+ * An item as its source, not from its value: the app refuses an amount of `1999.00`, which may mean 1,999.00 EUR, and a field that
+ * is there twice, and JSON.parse hides both.
+ */
+function jsonRow(item: unknown, source: string, number: number): Row {
+  if (typeof item !== 'object' || item === null || Array.isArray(item))
+    return { number, content: source, amount: undefined, dueAt: '' };
+  const { currency, dueAt }: { currency?: unknown; dueAt?: unknown } = item;
+  const members = sourcesIn(source).map(memberOf);
+  const [amount, another] = members.filter(({ name }) => name === 'amountMinor');
+  const isWhole = another === undefined && /^-?\d+$/.test(amount?.value ?? '');
+  const sent = members.filter(({ name }) => name !== 'error');
+  return {
+    number,
+    content: sent.length === members.length ? source : `{${sent.map((member) => member.source).join(',')}}`,
+    amount:
+      isWhole && typeof currency === 'string' ? { amountMinor: Number(amount?.value), currency } : undefined,
+    dueAt: typeof dueAt === 'string' ? dueAt : '',
+  };
+}
+
+/** Sources of the elements of an array, or of the members of an object. Only for text that JSON.parse accepts. */
+function sourcesIn(json: string): string[] {
+  const sources: string[] = [];
+  let depth = 0;
+  let from = 0;
+  for (let at = 0; at < json.length; at++) {
+    const char = json[at];
+    if (char === '"') at = stringEnd(json, at);
+    else if (char === '[' || char === '{') {
+      if (++depth === 1) from = at + 1;
+    } else if (char === ']' || char === '}') {
+      if (--depth === 0) sources.push(json.slice(from, at).trim());
+    } else if (char === ',' && depth === 1) {
+      sources.push(json.slice(from, at).trim());
+      from = at + 1;
+    }
+  }
+  return sources[0] === '' ? [] : sources;
+}
+
+function memberOf(source: string): { name: unknown; value: string; source: string } {
+  const end = stringEnd(source, 0) + 1;
+  // A name may be written with escapes.
+  const name: unknown = JSON.parse(source.slice(0, end));
+  return { name, value: source.slice(source.indexOf(':', end) + 1).trim(), source };
+}
+
+/** Position of the closing quote of the string that opens at `at`. */
+function stringEnd(json: string, at: number): number {
+  let end = at + 1;
+  while (end < json.length && json[end] !== '"') end += json[end] === '\\' ? 2 : 1;
+  return end;
 }
 
 const plainDate = /^\d{4}-\d\d-\d\d$/;
