@@ -12,6 +12,8 @@ import { CosmosClient } from '@azure/cosmos';
 import { z } from 'zod';
 import { cosmosDocuments } from '../packages/jobs/src/documents/cosmosDocuments.ts';
 import { systemClock } from '../packages/leases/src/clock.ts';
+import { blobArchive } from '../src/archive/blobArchive.ts';
+import { invoiceArchive, withArchive } from '../src/archive/restoreInvoice.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
 import { otherAccount, recordedAccount } from '../src/paying/accountCheck.ts';
 import { blobContainers } from '../src/platform/azureNames.ts';
@@ -57,7 +59,13 @@ const { apply } = values;
 const accepted = new Set(values.accept);
 const client = new CosmosClient(cosmos);
 const container = client.database(databaseName).container(containers.invoices.name);
-const invoices = cosmosInvoiceStore(container, { clock: systemClock, shards });
+const documents = cosmosDocuments(container);
+const blobs = blobArchive(storage.getContainerClient(blobContainers.archive));
+const invoices = withArchive(
+  cosmosInvoiceStore(container, { clock: systemClock, shards }),
+  invoiceArchive({ documents, blobs, clock: systemClock, shards }),
+  'after-restore',
+);
 const counts: Record<Finding, number> = {
   known: 0,
   marked: 0,
@@ -69,7 +77,7 @@ const counts: Record<Finding, number> = {
   twice: 0,
   again: 0,
 };
-const recorded = await recordedAccount(cosmosDocuments(container));
+const recorded = await recordedAccount(documents);
 const deployment = recorded?.deployment;
 const answer = await stripeProvider({ secretKey, apiBase, timeoutMs: 30_000 }).account();
 const given = answer.kind === 'account' ? answer : undefined;

@@ -92,7 +92,12 @@ export async function restoreMonth(
   function create(shard: string, { line, invoice }: Copy): Create {
     const at = new Date(clock.now()).toISOString();
     const entry = { at, what: 'restored from the archive', by, archivedAt: line.archivedAt };
-    const document = { ...line.invoice, shard, timeline: [...invoice.timeline, entry] };
+    // The files stay where they are, in the shard that the copy had.
+    const { shard: archivedIn } = line.invoice;
+    const timeline = [...invoice.timeline, entry].map((one) =>
+      one.archivedAt === undefined ? one : { archivedIn, ...one },
+    );
+    const document = { ...line.invoice, shard, timeline };
     return { kind: 'create', document };
   }
 }

@@ -36,7 +36,7 @@ export type Finding =
   | 'following'
   /** Refunds or disputes of a known payment were not known, and are now. */
   | 'merged'
-  /** The database has no such invoice: it arrived after the backup time, or SHARDS is wrong. */
+  /** Neither the database nor the archive has such an invoice: it arrived after the backup time, or SHARDS is wrong. */
   | 'missing'
   /** The payment has another amount or currency than the invoice, or a person had voided that: it is parked now. */
   | 'parked'

@@ -86,8 +86,8 @@ export interface ArchiveBlobs {
    */
   create(name: string, text: string): Promise<'stored' | 'taken'>;
   read(name: string): Promise<string | undefined>;
-  /** Changes the text of a file, if there is one. Only the erasure of a customer does. */
-  rewrite(name: string, change: (text: string) => string): Promise<void>;
+  /** Changes the text of a file; false if there is none. Only the erasure of a customer does. */
+  rewrite(name: string, change: (text: string) => string): Promise<boolean>;
   list(prefix: string): AsyncIterable<string>;
 }
 

@@ -34,12 +34,12 @@ export function blobArchive(container: ContainerClient): ArchiveBlobs {
           .getProperties(inTime())
           .catch(unlessMissing);
         const text = await read(name);
-        if (properties?.etag === undefined || text === undefined) return;
+        if (properties?.etag === undefined || text === undefined) return false;
         const after = change(text);
-        if (after === text) return;
+        if (after === text) return true;
         try {
           await upload(name, Buffer.from(after), { ifMatch: properties.etag });
-          return;
+          return true;
         } catch (error) {
           // Somebody erases another invoice of the file, or our own first try was taken.
           if (blobStatus(error) !== 412) throw error;

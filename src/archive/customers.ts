@@ -12,7 +12,7 @@ import { type Tombstone, tombstoneSchema } from '../invoice/tombstone.ts';
 import { type ArchiveStore, archivedInvoice, fileName, type StoredInvoice, withLine } from './archiveFile.ts';
 import { type Kept, whyKept } from './archiveSettled.ts';
 import type { ArchiveParts } from './moveInvoices.ts';
-import { findArchived } from './restoreInvoice.ts';
+import { findArchived, MissingFromArchive } from './restoreInvoice.ts';
 
 /** A message that orders a receipt or a notification is gone by then: the outbox keeps it for a week (ms). */
 const settledMs = 8 * 86_400_000;
@@ -29,8 +29,8 @@ export interface CustomerParts extends ArchiveParts {
   shards: number;
 }
 
-/** `named` by a message that waits; `busy` if others were changing it. */
-export type NotErased = Kept | 'named' | 'busy';
+/** `named` by a message that waits; `busy` if others were changing it; `missing`: the archive lacks a copy that it should have. */
+export type NotErased = Kept | 'named' | 'busy' | 'missing';
 
 export interface Erased {
   erased: number;
@@ -76,12 +76,12 @@ export function customers(parts: CustomerParts): Customers {
     const done: Erased = { erased: 0, left: [], complete: true };
     for await (const invoice of stored(customerId)) {
       if (clock.monotonic() > until) return { ...done, complete: false };
-      count(invoice.id, (await whyLeft(invoice)) ?? (await eraseStored(invoice)));
+      count(invoice.id, (await whyLeft(invoice)) ?? (await eraseStored(invoice).catch(ifMissing)));
     }
     for (const tombstone of await tombstonesOf(customerId)) {
       if (clock.monotonic() > until) return { ...done, complete: false };
       const isWaitedFor = await isNamed(tombstone.shard, tombstone.id);
-      count(tombstone.id, isWaitedFor ? 'named' : await eraseArchived(tombstone));
+      count(tombstone.id, isWaitedFor ? 'named' : await eraseArchived(tombstone).catch(ifMissing));
     }
     return done;
 
@@ -113,22 +113,26 @@ export function customers(parts: CustomerParts): Customers {
     async function eraseArchived(tombstone: Tombstone): Promise<NotErased | undefined> {
       const invoice = await findArchived(parts, tombstone.id);
       if (invoice?.archivedAt === undefined) return 'busy';
-      await eraseCopies(invoice);
+      // An earlier call crashed between the copies, of which this is the last, and the tombstone.
+      if (invoice.erased === undefined) await eraseCopies(invoice);
       const { customerId: _, _etag, ...document } = tombstone;
       return replaced(tombstone.shard, document, _etag);
     }
 
+    /** Erases earlier copies first: the last one says where they are. @throws {MissingFromArchive} */
     async function eraseCopies(invoice: Invoice): Promise<Omit<Invoice, '_etag'>> {
       const erased = withoutPerson(invoice, note);
       await writeReceipt(erased);
-      for (const archivedAt of archivedTimes(invoice)) {
-        const { id, shard } = invoice;
-        await blobs.rewrite(fileName({ shard, archivedAt }), (text) =>
+      const { id } = invoice;
+      for (const { shard, archivedAt } of copiesOf(invoice)) {
+        const file = fileName({ shard, archivedAt });
+        const isThere = await blobs.rewrite(file, (text) =>
           withLine(text, id, (line) => {
             const copy = archivedInvoice(line, { shard, archivedAt, _etag: '' });
             return copy.erased === undefined ? withoutPerson(copy, note) : line.invoice;
           }),
         );
+        if (!isThere) throw new MissingFromArchive(id, file);
       }
       return erased;
     }
@@ -151,10 +155,19 @@ export function customers(parts: CustomerParts): Customers {
   }
 }
 
-/** The times at which an invoice has moved to the archive: a restore leaves its copy there. */
-function archivedTimes({ archivedAt, timeline }: Invoice): Set<string> {
-  const times = timeline.flatMap((entry) => (typeof entry.archivedAt === 'string' ? [entry.archivedAt] : []));
-  return new Set(archivedAt === undefined ? times : [archivedAt, ...times]);
+/** Copies of an invoice in the archive, the latest last: a restore leaves its copy there, perhaps in a shard of another `SHARDS`. */
+function copiesOf({ shard, archivedAt: latest, timeline }: Invoice): { shard: string; archivedAt: string }[] {
+  const own = { archivedAt: latest, archivedIn: shard };
+  return [...timeline, own].flatMap(({ archivedAt, archivedIn }) =>
+    typeof archivedAt === 'string'
+      ? [{ archivedAt, shard: typeof archivedIn === 'string' ? archivedIn : shard }]
+      : [],
+  );
+}
+
+function ifMissing(error: unknown): NotErased {
+  if (error instanceof MissingFromArchive) return 'missing';
+  throw error;
 }
 
 /** Fields of a message by which it names an invoice: payment commands use the one, work items the other. */

@@ -28,9 +28,9 @@ export const decisions: ReadonlySet<string> = new Set(['voided', 'retried', void
 
 /**
  * A timeline that has reached its bound, without its middle: the first entry, earlier notes, the latest decision, the last word on
- * each payment and the latest entries are kept. Pure.
+ * each payment, every move to the archive (an erasure finds its copies by them) and the latest entries are kept. Pure.
  */
-export function shortened<Entry extends { what: string; paymentId?: unknown }>(
+export function shortened<Entry extends { what: string; paymentId?: unknown; archivedAt?: unknown }>(
   timeline: readonly Entry[],
 ): Entry[] {
   const latest = latestOf(timeline, 1);
@@ -43,7 +43,11 @@ export function shortened<Entry extends { what: string; paymentId?: unknown }>(
   const words = new Map(timeline.map((entry) => [entry.paymentId, entry]));
   words.delete(undefined);
   const kept = new Set<Entry | undefined>([...notes, decided, ...[...words.values()].slice(-mostPayments)]);
-  return [...timeline.slice(0, 1), ...earlier.filter((entry) => kept.has(entry)), ...latest];
+  return [
+    ...timeline.slice(0, 1),
+    ...earlier.filter((entry) => kept.has(entry) || entry.archivedAt !== undefined),
+    ...latest,
+  ];
 }
 
 function latestOf<Entry>(entries: readonly Entry[], share: number): Entry[] {

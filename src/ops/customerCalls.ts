@@ -26,9 +26,9 @@ const erasedAnswer = z.object({
       z.object({
         id: z.string(),
         why: z
-          .enum(['open', 'recent', 'refundPending', 'disputeOpen', 'tooManyDays', 'named', 'busy'])
+          .enum(['open', 'recent', 'refundPending', 'disputeOpen', 'tooManyDays', 'named', 'busy', 'missing'])
           .describe(
-            'open: not paid, declined or voided. recent: changed within eight days. named: a message about it waits. busy: ask again',
+            'open: not paid, declined or voided. recent: changed within eight days. named: a message about it waits. busy: ask again. missing: the archive lacks its file',
           ),
       }),
     )

@@ -22,6 +22,9 @@ test('of two rewrites of one file none is lost, and a missing file stays missing
     ['one', 'two'].map((what) => blobs.rewrite('00/rewritten', (text) => `${text}, ${what}`)),
   );
   expect(['name, one, two', 'name, two, one']).toContain(await blobs.read('00/rewritten'));
-  await blobs.rewrite('00/missing', () => 'anything');
+  expect(await blobs.rewrite('00/rewritten', (text) => text)).toBe(true);
+  await blobs.create('00/empty', '');
+  expect(await blobs.rewrite('00/empty', (text) => text)).toBe(true);
+  expect(await blobs.rewrite('00/missing', () => 'anything')).toBe(false);
   expect(await blobs.read('00/missing')).toBeUndefined();
 });

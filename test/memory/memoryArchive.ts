@@ -36,6 +36,7 @@ export function memoryArchiveBlobs(files: Map<string, string> = new Map()): Arch
     async rewrite(name, change) {
       const text = files.get(name);
       if (text !== undefined) files.set(name, change(text));
+      return text !== undefined;
     },
     async *list(prefix) {
       yield* [...files.keys()].filter((name) => name.startsWith(prefix)).toSorted();

@@ -216,6 +216,40 @@ describe('an erasure', () => {
     expect(await everything()).not.toMatch(/Zoe|pm_of_zoe/);
   });
 
+  test('says which earlier copy is missing, until its file is there again', async () => {
+    await ops.put(hers('twice'));
+    await ops.archiveSettled();
+    const [file] = await Array.fromAsync(ops.archiveBlobs.listBlobsFlat());
+    const lost = ops.archiveBlobs.getBlockBlobClient(file?.name ?? '');
+    const restore = aRequest({ method: 'POST', params: { id: 'twice' }, body: { reason: 'drill' } });
+    expect(await ops.api.restoreInvoice(restore)).toMatchObject({ jsonBody: { id: 'twice' } });
+    ops.clock.stall(500 * dayMs);
+    const left = { erased: 0, left: [{ id: 'twice', why: 'missing' }] };
+    const text = String(await lost.downloadToBuffer());
+    await lost.delete();
+    expect(await erase()).toMatchObject(left);
+    await ops.archiveSettled();
+    expect(await erase()).toMatchObject(left);
+    await lost.upload(text, text.length);
+    expect(await erase()).toMatchObject({ erased: 1, left: [] });
+    expect(await everything()).not.toMatch(/Zoe|pm_of_zoe/);
+  });
+
+  test('goes on after an invoice whose archive file is lost; an export names that file', async () => {
+    await ops.put(hers('lost'));
+    await ops.archiveSettled();
+    const [file] = await Array.fromAsync(ops.archiveBlobs.listBlobsFlat());
+    const name = file?.name ?? '';
+    await ops.put(hers('whole'));
+    await ops.archiveSettled();
+    await ops.archiveBlobs.deleteBlob(name);
+    const { status, ...answer } = await customerCall('exportCustomer');
+    expect(status).toBe(500);
+    expect(JSON.stringify(answer)).toMatch(new RegExp(`lost.* is not in its file ${name}`));
+    expect(await erase()).toMatchObject({ erased: 1, left: [{ id: 'lost', why: 'missing' }] });
+    expect(await found('whole')).toMatchObject({ customerId: ':erased' });
+  });
+
   test.each<[string, string, Partial<Invoice>]>([
     ['has not ended', 'open', { status: 'pending', actionableAt: '2099-01-01T00:00:00.000Z' }],
     [

@@ -4,8 +4,10 @@ import { BlobServiceClient } from '@azure/storage-blob';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { type Payments, startPayments } from '../../local/stripe/index.ts';
 import { changesLost } from '../../scripts/changesLost.ts';
+import { fileName, fileOf } from '../../src/archive/archiveFile.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { deploymentPartition, shardOf } from '../../src/invoice/shard.ts';
+import { tombstoneOf } from '../../src/invoice/tombstone.ts';
 import type { JournalLine } from '../../src/ops/auditTrail.ts';
 import { blobJournal } from '../../src/ops/blobJournal.ts';
 import { blobContainers } from '../../src/platform/azureNames.ts';
@@ -112,6 +114,50 @@ test('a payment, a refund and a void that the copy lacks: exit code 1 until noth
   } finally {
     await payments.stop();
   }
+});
+
+test('an invoice that the copy has in the archive is neither missing nor lacks a void', async () => {
+  await using payments = await startPayments({ clock });
+  const { secretKey, baseUrl } = payments;
+  const stripe = stripeClient({ secretKey, apiBase: baseUrl, timeoutMs: 5_000 });
+  const { amountMinor, currency, customerId } = anInvoice();
+  const { id: paymentId } = await stripe.paymentIntents.create({
+    amount: amountMinor,
+    currency: currency.toLowerCase(),
+    customer: customerId,
+    payment_method: 'pm_card_visa',
+    allowed_payment_method_types: ['card'],
+    confirm: true,
+    off_session: true,
+    metadata: { invoiceId: 'archived' },
+  });
+  await stripe.refunds.create({ payment_intent: paymentId, amount: 500 });
+  const { actionableAt: _, ...invoice } = anInvoice({ id: 'archived', shard: shardOf('archived', shards) });
+  const payment = { ...invoice.payment, id: paymentId, paidAt: at };
+  const paid: Invoice = { ...invoice, status: 'paid', payment };
+  const archivedAt = '2031-04-01T00:00:00.000Z';
+  const place = { shard: paid.shard, archivedAt };
+  await cosmos.containers.invoices.items.create(tombstoneOf(paid, place));
+  const blobs = BlobServiceClient.fromConnectionString(inject('azurite'));
+  const archive = blobs.getContainerClient(blobContainers.archive);
+  await archive.createIfNotExists();
+  const text = fileOf([{ document: paid, invoice: paid }], archivedAt);
+  await archive.getBlockBlobClient(fileName(place)).upload(text, text.length);
+  const changes = blobs.getContainerClient(blobContainers.changes);
+  await changes.createIfNotExists();
+  const journal = blobJournal(changes, { name: 'host-b', clock });
+  await journal.append(asked('archived', 'void invoice', { reason: 'sent by mistake' }));
+
+  const run = () => runProgram(program, ['--since', since, '--apply'], environment(payments));
+  const { output } = await run();
+  expect(output).toMatch(/merged\tarchived/);
+  expect(output).not.toMatch(/(missing|lost)\tarchived/);
+  const { resource } = await cosmos.containers.invoices.item('archived', paid.shard).read();
+  expect(resource).toMatchObject({
+    reversals: { refundedMinor: 500 },
+    timeline: [{}, { what: 'restored from the archive', by: 'after-restore', archivedAt }, {}],
+  });
+  expect((await run()).output).not.toContain('archived');
 });
 
 test('changes that the copy has, or that no longer matter, are not listed; of several the last counts', async () => {
