@@ -61,7 +61,6 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     report,
     provider: () => provider,
     invoice: (id) => invoices.get(id),
-    now: () => timeline.now,
     calm: isCalm(plan),
     mayHoldBack: () => !isReliable(plan) || callChecks.providerFailed(),
     claiming: (machine) => callChecks.claiming(machine),
