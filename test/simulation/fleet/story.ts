@@ -212,8 +212,9 @@ export function createStory(parts: FleetParts) {
           report('makes progress', `${id} has been due for ${name} since ${new Date(due).toISOString()}`, id);
       }
     }
-    // Looks again as long as a timer has something to find, now or later.
-    if (busy) fleet.later(lookEveryMs, look);
+    // Looks again as long as a timer has something to find, now or later, or a person is still to act.
+    const lastAt = startedAt + Math.max(0, ...plan.faults.map(({ at }) => at));
+    if (busy || timeline.now <= lastAt) fleet.later(lookEveryMs, look);
   }
 
   /** A refund that may have been made by hand is asked about every day until a person decides. */
