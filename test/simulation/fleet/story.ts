@@ -200,7 +200,8 @@ export function createStory(parts: FleetParts) {
   }
 
   function look(): void {
-    const since = startedAt + plan.horizonMs;
+    // People may act long after the faults are over.
+    const since = startedAt + Math.max(plan.horizonMs, ...plan.faults.map(({ at }) => at));
     if (timeline.now - since > peopleDecideMs) settleRefunds();
     // By its own clock, a host that is hours behind is in time.
     const behindMs = Math.max(0, ...fleet.alive().map(({ machine }) => timeline.now - machine.clock.now()));
@@ -213,8 +214,7 @@ export function createStory(parts: FleetParts) {
       }
     }
     // Looks again as long as a timer has something to find, now or later, or a person is still to act.
-    const lastAt = startedAt + Math.max(0, ...plan.faults.map(({ at }) => at));
-    if (busy || timeline.now <= lastAt) fleet.later(lookEveryMs, look);
+    if (busy || timeline.now <= since) fleet.later(lookEveryMs, look);
   }
 
   /** A refund that may have been made by hand is asked about every day until a person decides. */
