@@ -12,7 +12,7 @@ export function evidencePage(rows: readonly KnownRow[]): string {
   return `# Evidence
 
 Written by \`npm run evidence\` from the records in \`docs/evidence\`, one for each row; do not edit. A record has every run on the
-same code, those that failed too. *Older than the code*: a file that the row is about has changed since. \`npm run evidence -- ROW\` renews a row,
+same code, those that failed too. *Older than the code*: code that the row is about has changed since, not only its comments. \`npm run evidence -- ROW\` renews a row,
 \`npm run evidence\` all that take less than an hour, which leaves out ${long.join(', ')}. [Tests and campaigns](testing.md) says which
 campaign catches what.
 

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
+import { parseSync } from 'rolldown/utils';
 import { z } from 'zod';
 import { type EvidenceRow, evidenceRows } from './rows.ts';
 
@@ -47,7 +48,7 @@ export function readRecord(name: string): EvidenceRecord | undefined {
 
 const contents = new Map<string, string>();
 
-/** Hash of the names and contents of the files that a row is about; tests of the code are left out. */
+/** Hash of the names of the files that a row is about, and of their code without comments; tests of the code are left out. */
 export function hashOfFiles(globs: readonly string[], isFresh = false): string {
   if (isFresh) contents.clear();
   const names = globSync([...globs], { cwd: projectFolder, exclude: ['**/*.test.ts'] })
@@ -55,11 +56,23 @@ export function hashOfFiles(globs: readonly string[], isFresh = false): string {
     .toSorted();
   const hash = createHash('sha256');
   for (const name of names) {
-    const text = contents.get(name) ?? readFileSync(join(projectFolder, name), 'utf8');
+    const text = contents.get(name) ?? withoutComments(name, readFileSync(join(projectFolder, name), 'utf8'));
     contents.set(name, text);
-    hash.update(`${name}\n${text.replaceAll('\r\n', '\n')}\n`);
+    hash.update(`${name}\n${text}\n`);
   }
   return hash.digest('hex').slice(0, 16);
+}
+
+/** Another word in a comment makes no run older. Indentation and blank lines go with them. */
+export function withoutComments(name: string, text: string): string {
+  if (!name.endsWith('.ts')) return text.replaceAll('\r\n', '\n');
+  const parts: string[] = [];
+  let from = 0;
+  for (const { start, end } of parseSync(name, text).comments) {
+    parts.push(text.slice(from, start));
+    from = end;
+  }
+  return [...parts, text.slice(from)].join('').replaceAll(/\s*\n\s*/g, '\n');
 }
 
 /** A row with what is known of it. */

@@ -231,7 +231,7 @@ const exportPageSize = 500;
 /** Invoices of one export: some 20 MB, and half a minute. */
 export const mostExported = 100_000;
 
-/** What has become of an invoice: the columns that follow those of an import, with their cells. */
+/** The state of an invoice: the columns that follow those of an import, with their cells. */
 const outcomes: Readonly<Record<string, (invoice: Invoice) => string | number | undefined>> = {
   status: ({ status }) => status,
   reason: ({ reason }) => reason,

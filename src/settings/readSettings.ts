@@ -131,7 +131,7 @@ export function readSettings(
   const env = withoutBlanks(environment);
   const INSTANCE_ID =
     env.INSTANCE_ID ?? env.WEBSITE_INSTANCE_ID ?? env.CONTAINER_NAME ?? `${machine.hostname}-${machine.pid}`;
-  // What has its name in capitals reads that setting, the rest reads several.
+  // A field in capitals is named like the one setting that it reads; the others read several.
   const given = Object.keys(settingsSchema.shape).map((name) => [name, /[a-z]/.test(name) ? env : env[name]]);
   const parsed = settingsSchema.safeParse({ ...Object.fromEntries(given), INSTANCE_ID });
   if (!parsed.success) {

@@ -23,7 +23,8 @@ export function paymentFrom(
       ? {}
       : { madeBy: maker === deployment ? ('us' as const) : ('others' as const) }),
     ...(customerId === undefined ? {} : { customerId }),
-    // Of an authorization anybody may have captured a part, for which there is no refund (https://docs.stripe.com/changelog/basil/2025-03-31/remove-refund-from-partial-capture-and-payment-cancellation-flow).
+    // A part of an authorization may have been captured: no refund tells of the rest
+    // (https://docs.stripe.com/changelog/basil/2025-03-31/remove-refund-from-partial-capture-and-payment-cancellation-flow).
     amountMinor: minorAmount(progress.kind === 'succeeded' ? received : amount, currency),
     currency,
     progress,

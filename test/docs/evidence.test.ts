@@ -10,6 +10,7 @@ import {
   knownRows,
   projectFolder,
   runForEvidence,
+  withoutComments,
 } from '../../scripts/evidence/records.ts';
 
 test('docs/evidence.md is what the records give (npm run evidence -- --page writes it)', () => {
@@ -82,6 +83,14 @@ test('the hash of files depends on their contents, not on tests', () => {
   const scripts = ['scripts/evidence/*.ts'];
   expect(hashOfFiles(scripts)).not.toBe(hashOfFiles(['scripts/evidence/rows.ts']));
   expect(hashOfFiles(scripts)).toBe(hashOfFiles([...scripts, 'test/docs/*.test.ts']));
+});
+
+test('a comment makes no run older, and anything else does', () => {
+  const code = (text: string) => withoutComments('one.ts', text);
+  const one = code("const a: string = 'é // b'; // what it is\n\n/** More. */\nexport { a };\n");
+  expect(one).toBe(code("const a: string = 'é // b';\n/* Less\n of it */ export { a };\n"));
+  expect(one).not.toBe(code("const a: string = 'é // c';\nexport { a };\n"));
+  expect(withoutComments('one.bicep', '// a')).not.toBe(withoutComments('one.bicep', '// b'));
 });
 
 test('of a run the lines of the result are kept, with the Node version and the exit code', async () => {
