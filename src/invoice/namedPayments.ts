@@ -20,8 +20,8 @@ export const softDeclined = 'retry: declined';
 const ends = ['declined', softDeclined];
 
 /**
- * Payments that an unpaid invoice names and that may hold money: the last entry on each is none that says they do not (`none`).
- * Charging the invoice again would then be a second payment. Pure.
+ * Payments that an unpaid invoice names and that may hold money: all but those whose last entry says otherwise, which `none`
+ * lists. Charging the invoice again would be a second payment. Pure.
  */
 export function unrecordedPayments(
   invoice: Pick<Invoice, 'payment' | 'timeline'>,

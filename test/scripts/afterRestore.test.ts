@@ -51,6 +51,23 @@ const asked = (target: string, action: string, changes: Record<string, unknown> 
   ];
 };
 
+/** The request for a payment that names the invoice. */
+function paying(
+  invoiceId: string,
+  { amountMinor, currency, customerId }: Pick<Invoice, 'amountMinor' | 'currency' | 'customerId'>,
+) {
+  return {
+    amount: amountMinor,
+    currency: currency.toLowerCase(),
+    customer: customerId,
+    payment_method: 'pm_card_visa',
+    allowed_payment_method_types: ['card'],
+    confirm: true,
+    off_session: true,
+    metadata: { invoiceId },
+  };
+}
+
 test('a payment, a refund and a void that the copy lacks: exit code 1 until nothing is left, then 0', async () => {
   const payments = await startPayments({ clock });
   try {
@@ -58,16 +75,7 @@ test('a payment, a refund and a void that the copy lacks: exit code 1 until noth
     const stripe = stripeClient({ secretKey, apiBase: baseUrl, timeoutMs: 5_000 });
     const { amountMinor, currency, customerId } = await stored('paid-since');
     const pay = (invoiceId: string) =>
-      stripe.paymentIntents.create({
-        amount: amountMinor,
-        currency: currency.toLowerCase(),
-        customer: customerId,
-        payment_method: 'pm_card_visa',
-        allowed_payment_method_types: ['card'],
-        confirm: true,
-        off_session: true,
-        metadata: { invoiceId },
-      });
+      stripe.paymentIntents.create(paying(invoiceId, { amountMinor, currency, customerId }));
     const { id: paymentId } = await pay('paid-since');
     await stripe.refunds.create({ payment_intent: paymentId, amount: 500 });
     await pay('of-a-shop');
@@ -120,17 +128,7 @@ test('an invoice that the copy has in the archive is neither missing nor lacks a
   await using payments = await startPayments({ clock });
   const { secretKey, baseUrl } = payments;
   const stripe = stripeClient({ secretKey, apiBase: baseUrl, timeoutMs: 5_000 });
-  const { amountMinor, currency, customerId } = anInvoice();
-  const { id: paymentId } = await stripe.paymentIntents.create({
-    amount: amountMinor,
-    currency: currency.toLowerCase(),
-    customer: customerId,
-    payment_method: 'pm_card_visa',
-    allowed_payment_method_types: ['card'],
-    confirm: true,
-    off_session: true,
-    metadata: { invoiceId: 'archived' },
-  });
+  const { id: paymentId } = await stripe.paymentIntents.create(paying('archived', anInvoice()));
   await stripe.refunds.create({ payment_intent: paymentId, amount: 500 });
   const { actionableAt: _, ...invoice } = anInvoice({ id: 'archived', shard: shardOf('archived', shards) });
   const payment = { ...invoice.payment, id: paymentId, paidAt: at };
