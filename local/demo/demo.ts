@@ -8,6 +8,7 @@ import * as texts from './faults.ts';
 import type { FaultId, HostFault } from './faults.ts';
 import { createObserver, type ObservedInvoice, type Seen } from './observe.ts';
 import type { DemoStep } from './step.ts';
+import { storyOf, type WorldEvent } from './story.ts';
 import { switches } from './switches.ts';
 import { type MoneyGuard, moneyGuards, type Switches, writeSwitches } from './switchFile.ts';
 import { hostPorts, startWorld } from './world.ts';
@@ -26,7 +27,7 @@ export const demoAction = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('guards'), ids: z.array(z.enum(moneyGuards)), on: z.boolean() }),
   z.strictObject({ do: z.literal('deploy') }),
   z.strictObject({ do: z.literal('all'), seed: z.int().min(0) }),
-  /** Makes the world anew, with every switch back. */
+  /** Starts with an empty ledger, and every switch as it was at first. */
   z.strictObject({ do: z.literal('reset') }),
 ]);
 type Action = z.infer<typeof demoAction>;
@@ -64,11 +65,12 @@ export async function startDemo(folder: string): Promise<Demo> {
 
 /** The demo from one reset to the next. */
 async function startRound(folder: string, ports: readonly number[]) {
-  const events: DemoEvent[] = [];
+  const events: WorldEvent[] = [];
   /** By invoice. */
   const steps = new Map<string, DemoEvent[]>();
   const inHost = new Map<string, { calls: number; latest: string }>();
-  const ids: string[] = [];
+  /** Time before each was first sent (ISO 8601), by id, the latest last. */
+  const sent = new Map<string, string>();
   const on = new Set<FaultId>();
   const off = new Set<MoneyGuard>();
   const keyOff: Switches['keyOff'] = [];
@@ -117,11 +119,16 @@ async function startRound(folder: string, ports: readonly number[]) {
 
   function onState(host: string, state: HostState): void {
     if (state === 'gone') inHost.delete(host);
-    note(`is ${state}`, host);
+    note(`is ${state}`, { by: host, of: host, begins: state !== 'up' });
   }
 
-  function note(what: string, by?: string): void {
-    events.push({ at: new Date().toISOString(), what, ...(by === undefined ? {} : { by }) });
+  function note(what: string, rest: Omit<WorldEvent, 'at' | 'what'> = {}): void {
+    events.push({ at: new Date().toISOString(), what, ...rest });
+  }
+
+  /** Notes that a switch, of one host or of all, has been turned. */
+  function noteSwitch(what: string, begins: boolean, host: { by?: string } = {}): void {
+    note(`${what}: ${begins ? 'begins' : 'ends'}`, { ...host, of: `${what} ${host.by}`, begins });
   }
 
   function wait(ms: number): Promise<void> {
@@ -135,8 +142,9 @@ async function startRound(folder: string, ports: readonly number[]) {
 
   /** Imports what a second brings, through hosts that are up, until one has taken it. */
   async function importSome(): Promise<void> {
-    if (ids.length >= mostInvoices) return;
-    const rows = Array.from({ length: perSecond }, (_, index) => newInvoice(ids.length + index + 1));
+    if (sent.size >= mostInvoices) return;
+    const sentAt = new Date().toISOString();
+    const rows = Array.from({ length: perSecond }, (_, index) => newInvoice(sent.size + index + 1));
     for (let asked = 0, taken = rows.length === 0; !taken; asked++) {
       const up = hosts.filter((host) => host.state() === 'up');
       const answer = fetch(`${up[asked % Math.max(1, up.length)]?.address}/api/ops/invoices`, {
@@ -148,11 +156,11 @@ async function startRound(folder: string, ports: readonly number[]) {
       taken = await answer.then(({ ok }) => ok).catch(() => false);
       if (!taken) await wait(500);
     }
-    ids.push(...rows.map(({ id }) => id));
+    for (const { id } of rows) sent.set(id, sentAt);
   }
 
   async function look(): Promise<void> {
-    [seen, invoices] = await Promise.all([observer.look(), observer.invoices(ids.slice(-24))]);
+    [seen, invoices] = await Promise.all([observer.look(), observer.invoices([...sent.keys()].slice(-24))]);
   }
 
   function setFault(id: FaultId, isOn: boolean): void {
@@ -160,14 +168,15 @@ async function startRound(folder: string, ports: readonly number[]) {
     if (isOn) on.add(id);
     else on.delete(id);
     const { title, cut } = texts.faultOf(id);
-    note(`${title}: ${isOn ? 'begins' : 'ends'}`);
+    noteSwitch(title, isOn);
     if (cut !== undefined) world.cut(cut, isOn);
   }
 
   function breakHost(index: number, what: HostFault, forMs = freezeMs): void {
     const host = hosts[index];
     if (host === undefined) return;
-    note(texts.hostFaults[what].title, host.name);
+    if (what === 'clock') return setClock(host.name, !clocksBack.has(host.name));
+    note(texts.hostFaults[what].title, { by: host.name });
     switch (what) {
       case 'kill':
         return host.kill();
@@ -175,15 +184,20 @@ async function startRound(folder: string, ports: readonly number[]) {
         return host.terminate();
       case 'freeze':
         return host.freeze(forMs);
-      case 'clock':
-        if (!clocksBack.delete(host.name)) clocksBack.add(host.name);
-        return saveSwitches();
     }
+  }
+
+  function setClock(host: string, isBack: boolean): void {
+    if (isBack) clocksBack.add(host);
+    else clocksBack.delete(host);
+    noteSwitch(switches.clock.title, isBack, { by: host });
+    saveSwitches();
   }
 
   function setGuard(id: MoneyGuard, isOn: boolean): void {
     if (isOn !== off.has(id)) return;
-    note(`${texts.guardTexts[id].title}: ${isOn ? 'on' : 'off'}`);
+    const { title } = texts.guardTexts[id];
+    note(`${title}: ${isOn ? 'on' : 'off'}`, { of: title, begins: !isOn });
     if (isOn) off.delete(id);
     else off.add(id);
     if (id !== 'key') return;
@@ -215,15 +229,15 @@ async function startRound(folder: string, ports: readonly number[]) {
     }
     await until(texts.allOfItMs);
     for (const id of texts.faultIds) setFault(id, false);
-    clocksBack.clear();
-    saveSwitches();
+    for (const host of clocksBack) setClock(host, false);
   }
 
   async function startAllOfIt(seed: number): Promise<void> {
     running = { seed, until: performance.now() + texts.allOfItMs };
-    note(`All of it, seed ${seed}: begins`);
+    const what = `${switches.all.title}, seed ${seed}`;
+    noteSwitch(what, true);
     await inflictAll(seed).catch(() => {});
-    note(`All of it, seed ${seed}: ends`);
+    noteSwitch(what, false);
     running = undefined;
   }
 
@@ -236,9 +250,10 @@ async function startRound(folder: string, ports: readonly number[]) {
       return note(`Deployment: impossible here, ${String(error)}`);
     }
     isDeploying = true;
-    note(`Deployment of ${build.version}: begins`);
+    const what = `Deployment of ${build.version}`;
+    noteSwitch(what, true);
     for (const host of hosts) await host.replace(build);
-    note(`Deployment of ${build.version}: ends`);
+    noteSwitch(what, false);
     isDeploying = false;
   }
 
@@ -264,17 +279,22 @@ async function startRound(folder: string, ports: readonly number[]) {
       }
     },
     async story(id: string): Promise<DemoEvent[] | undefined> {
-      const [found] = ids.includes(id) ? await observer.invoices([id]) : [];
-      if (found === undefined) return undefined;
+      const sentAt = sent.get(id);
+      const [found] = sentAt === undefined ? [] : await observer.invoices([id]);
+      if (sentAt === undefined || found === undefined) return undefined;
       const charged = (chargesByInvoice().get(id) ?? []).map(({ at, key }) => ({
         at,
         what: `charged under the key ${key}`,
         by: 'the ledger',
       }));
-      const own = inOrder([...found.timeline, ...(steps.get(id) ?? []), ...charged]);
-      const [first, last] = [own[0]?.at ?? '', own.at(-1)?.at ?? ''];
-      const all = inOrder([...own, ...events.filter(({ at }) => at >= first && at <= last)]);
-      return all.map(({ at, what, by = '' }) => ({ at, what, by }));
+      return storyOf({
+        sentAt,
+        timeline: found.timeline,
+        seen: [...(steps.get(id) ?? []), ...charged],
+        world: events,
+        goesOn: ['pending', 'claimed', 'processing'].includes(found.status),
+        clockBackMs,
+      });
     },
     state(): DemoState {
       const charges = chargesByInvoice();
@@ -299,6 +319,7 @@ async function startRound(folder: string, ports: readonly number[]) {
         hostFaults: texts.hostFaultIds.map((id) => ({ ...texts.hostFaults[id], id })),
         deployment: { ...switches.deploy, on: isDeploying },
         guards: moneyGuards.map((id) => ({ ...texts.guardTexts[id], id, on: !off.has(id) })),
+        all: switches.all,
         allOfIt: running && {
           seed: running.seed,
           secondsLeft: Math.ceil(Math.max(0, running.until - performance.now()) / 1000),
@@ -313,7 +334,10 @@ async function startRound(folder: string, ports: readonly number[]) {
           })),
         twice: twice.slice(-1).map(([invoice, own]) => ({ invoice, charges: own })),
         ledger: ledger.slice(-10).toReversed(),
-        events: events.slice(-10).toReversed(),
+        events: events
+          .slice(-10)
+          .toReversed()
+          .map(({ at, what, by = '' }) => ({ at, what, by })),
       };
     },
     async [Symbol.asyncDispose]() {
@@ -322,10 +346,6 @@ async function startRound(folder: string, ports: readonly number[]) {
       await parts.disposeAsync();
     },
   };
-}
-
-function inOrder(events: readonly DemoEvent[]): DemoEvent[] {
-  return events.toSorted((one, other) => one.at.localeCompare(other.at));
 }
 
 function newInvoice(number: number) {

@@ -3,7 +3,7 @@
 /** A switch of the page. */
 export interface Breakable {
   title: string;
-  /** Full sentences: the harm, and what stands against it. */
+  /** Full sentences: what breaks, and what protects against it. */
   breaks: string;
   stands: string;
   /** The page of docs/ with the whole answer, and words that are in it. */
@@ -32,7 +32,7 @@ export interface DemoCharge {
 
 /** Everything that the page shows. */
 export interface DemoState {
-  /** False while the world is made anew. */
+  /** False during a reset. */
   ready: boolean;
   perSecond: number;
   figures: { due: number; paid: number; charged: number; twice: number };
@@ -53,6 +53,8 @@ export interface DemoState {
   /** `on` while hosts are replaced. */
   deployment: Breakable & { on: boolean };
   guards: (Breakable & { id: string; on: boolean })[];
+  all: Breakable;
+  /** While *all of it* runs. */
   allOfIt: { seed: number; secondsLeft: number } | undefined;
   invoices: { id: string; status: string; amount: string; charges: number }[];
   /** The latest invoice that was charged more than once. */

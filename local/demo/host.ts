@@ -34,7 +34,7 @@ export interface DemoHostOptions {
   onState: (state: HostState) => void;
 }
 
-/** Time until a host that has gone is started again (ms). */
+/** Time until a host that has ended is restarted (ms). */
 const backAfterMs = 2_000;
 
 const program = fileURLToPath(
@@ -138,7 +138,8 @@ export async function startDemoHost(options: DemoHostOptions): Promise<DemoHost>
     kill: () => signal('SIGKILL'),
     terminate,
     freeze(ms) {
-      if (state !== 'up') return;
+      // Windows has no signal for it.
+      if (state !== 'up' || process.platform === 'win32') return;
       signal('SIGSTOP');
       become('frozen');
       thawing = setTimeout(thaw, ms);

@@ -19,7 +19,7 @@ export const switches = {
   },
   stop: {
     title: 'Stop as Azure does',
-    breaks: 'SIGTERM: ten seconds later the app has five to finish.',
+    breaks: 'SIGTERM: the app learns of it after ten seconds, and then has five to finish.',
     stands: 'Calls in flight are settled; what was not called yet goes back as never called.',
     page: 'exactly-once.md',
     words: 'a delivery must stop',
@@ -27,7 +27,8 @@ export const switches = {
   clock: {
     title: 'Clock back two hours',
     breaks: 'The claims of this host look stale to all others as soon as they are written.',
-    stands: 'Whoever takes them over sends the same key; the age of a key goes by Service Bus as well.',
+    stands:
+      'Whoever takes them over sends the same key; the age of a key is also measured by the clock of Service Bus.',
     page: 'exactly-once.md',
     words: 'an hour of clock skew',
   },
@@ -38,6 +39,14 @@ export const switches = {
     stands: 'Interrupted batches come again to a host of either version, which sends the same keys.',
     page: 'deploy.md',
     words: 'Two versions may run side by side',
+  },
+  all: {
+    title: 'All of it',
+    breaks:
+      'Faults of services and hosts overlap for a minute, in an order that follows from the seed, with one deployment.',
+    stands: 'Lease, claim and idempotency key: any two of them are enough.',
+    page: 'demo.md',
+    words: 'follows from the seed beside it',
   },
   late: {
     title: 'Provider answers late',
@@ -102,7 +111,7 @@ export const switches = {
     breaks: 'Leases can be neither taken nor renewed, and receipts wait.',
     stands: 'A holder trusts its lease only until its own deadline; then it stops.',
     page: 'exactly-once.md',
-    words: 'a run stalls, loses its lease and wakes up',
+    words: 'the lock store is away',
   },
   twice: {
     title: 'Every message twice',
@@ -127,7 +136,7 @@ export const switches = {
   },
   claim: {
     title: 'Condition of the claim',
-    breaks: 'Off: claims, starts and settlements are written whatever the invoice has become.',
+    breaks: 'Off: claims, starts and settlements are written whatever state the invoice is in.',
     stands: 'Left: one host at a time has the lease, and a second claim sends the same key.',
     page: 'gates.md',
     words: 'two batches pay it; only the idempotency key remains',
@@ -135,9 +144,9 @@ export const switches = {
   key: {
     title: 'Key of the invoice',
     breaks:
-      'Off: from now on each first claim has a key of its own, as in an app that draws a random key and stores it.',
+      'Off: from now on the first claim of an invoice sets a new key, as in an app that generates a random key and stores it.',
     stands: 'Left: there is only one first claim.',
     page: 'exactly-once.md',
-    words: 'idempotency key',
+    words: 'makes the provider repeat its first answer',
   },
 } as const satisfies Record<string, Breakable>;

@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -38,6 +38,10 @@ function partsOf(page: Page) {
     },
   };
 }
+
+test('the recording fits the README', () => {
+  expect(statSync(pictureFile).size).toBeLessThanOrEqual(1_500_000);
+});
 
 describe.skipIf(!hasBrowser() || noSignals)('the demo', () => {
   const stack = new AsyncDisposableStack();
@@ -80,6 +84,12 @@ describe.skipIf(!hasBrowser() || noSignals)('the demo', () => {
     await paidMore(10);
     await picture();
     expect(await figure('charged twice')).toBe(0);
+    await button(/^Timeline of/)
+      .first()
+      .click();
+    const story = page.getByRole('dialog');
+    await story.getByText('Provider loses answers: begins').waitFor();
+    await story.getByRole('button', { name: 'Close' }).click();
     await button('Provider loses answers').click();
 
     await button('All three off').click();
@@ -92,7 +102,6 @@ describe.skipIf(!hasBrowser() || noSignals)('the demo', () => {
     await picture(2_000);
     expect(await charged.getByText('under the key').count()).toBeGreaterThan(1);
     await charged.getByRole('button').first().click();
-    const story = page.getByRole('dialog');
     await expect
       .poll(() => story.getByText('charged under the key').count(), { timeout: 30_000 })
       .toBeGreaterThan(1);
@@ -103,7 +112,7 @@ describe.skipIf(!hasBrowser() || noSignals)('the demo', () => {
     if (isRecorded) writeFileSync(pictureFile, animatedPng(frames));
 
     await story.getByRole('button', { name: 'Close' }).click();
-    await button('Make the world anew').click();
+    await button('Reset').click();
     await expect.poll(() => figure('charged twice'), { timeout: 60_000 }).toBe(0);
     await button('Lease: on').waitFor({ timeout: 60_000 });
     await paidMore(5);
@@ -149,10 +158,10 @@ describe.skipIf(!hasBrowser() || noSignals)('the demo', () => {
     const { page } = watched;
     await page.goto(demo.address);
     await page
-      .getByRole('button', { name: /^The story of/ })
+      .getByRole('button', { name: /^Timeline of/ })
       .first()
       .waitFor();
-    await page.getByText('The harm that each of these does').click();
+    await page.getByText('What each of these breaks').click();
     expect(await watched.accessibility()).toEqual([]);
     expect(await watched.overflow()).toBeLessThanOrEqual(0);
     await page.evaluate('scrollTo(0, document.body.scrollHeight)');

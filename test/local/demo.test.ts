@@ -80,8 +80,9 @@ test('every switch has its sentences, and leads to words that are in the docs', 
     ...Object.values(hostFaults),
     ...Object.values(guardTexts),
     switches.deploy,
+    switches.all,
   ];
-  expect(all).toHaveLength(19);
+  expect(all).toHaveLength(20);
   for (const { title, breaks, stands, page: name, words } of all) {
     expect(`${breaks} ${stands}`, title).toMatch(/^[^|]+\. [^|]+\.$/);
     const path = fileURLToPath(new URL(`../../docs/${name}`, import.meta.url));

@@ -44,6 +44,7 @@ export function DemoPage() {
 /** The figures that never leave the screen. */
 function Top({ state, away }: { state: DemoState; away: boolean }) {
   const { figures, queue, ready, hosts } = state;
+  const up = hosts.find(({ state: how }) => how === 'up') ?? hosts[0];
   return (
     <header class="top demo-top">
       <h1>Break it yourself</h1>
@@ -55,14 +56,12 @@ function Top({ state, away }: { state: DemoState; away: boolean }) {
         <Count name="charged twice" count={figures.twice} tone={figures.twice === 0 ? 'good' : 'bad'} />
       </dl>
       <p class="quiet">
-        Queue: {queue.active} waiting, {queue.locked} in hand, {queue.scheduled} for later.{' '}
-        <a href={`${hosts[0]?.address}/api/ops/ui`} target="_blank" rel="noreferrer">
+        Queue: {queue.active} waiting, {queue.locked} locked, {queue.scheduled} scheduled.{' '}
+        <a href={`${up?.address}/api/ops/ui`} target="_blank" rel="noreferrer">
           Dashboard
         </a>
       </p>
-      <output class="wrong">
-        {away ? 'The demo does not answer.' : ready ? '' : 'Making the world anew …'}
-      </output>
+      <output class="wrong">{away ? 'The demo does not answer.' : ready ? '' : 'Resetting …'}</output>
     </header>
   );
 }
@@ -136,7 +135,7 @@ function Hosts({ state, act }: Props) {
         />
       </ul>
       <details>
-        <summary>The harm that each of these does, and what stands against it</summary>
+        <summary>What each of these breaks, and what protects against it</summary>
         <ul>
           {state.hostFaults.map((one) => (
             <li key={one.id}>
@@ -165,7 +164,7 @@ function Why({ of: { breaks, stands, page, words, title } }: { of: Breakable }) 
   );
 }
 
-/** A switch that does harm while it is pressed, with its sentences. */
+/** A switch that breaks something while it is pressed, with its sentences. */
 function Switch({ of, label, on, flip }: { of: Breakable; label: string; on: boolean; flip: () => void }) {
   return (
     <li>
@@ -204,6 +203,9 @@ function Faults({ state, act }: Props) {
           />
         </label>
       </form>
+      <p>
+        <Why of={state.all} />
+      </p>
       <ul class="demo-switches">
         {state.faults.map((one) => (
           <Switch
@@ -224,10 +226,10 @@ function Guards({ state, act }: Props) {
   const ids = state.guards.map(({ id }) => id);
   return (
     <section>
-      <h2>Take the guards away</h2>
+      <h2>Switch guards off</h2>
       <p>
         With any one off nobody is charged twice. With all three off somebody is, even if nothing fails.
-        Switching them on again repairs nothing that was charged.
+        Switching them on again does not undo a charge.
       </p>
       <ul class="demo-switches">
         {state.guards.map((one) => (
@@ -245,7 +247,7 @@ function Guards({ state, act }: Props) {
           {allOff ? 'All three on' : 'All three off'}
         </button>
         <button type="button" disabled={!state.ready} onClick={() => act({ do: 'reset' })}>
-          Make the world anew
+          Reset
         </button>
       </div>
     </section>
@@ -311,7 +313,7 @@ function Rows({ title, children }: { title: string; children: ComponentChildren 
 
 function InvoiceButton({ id, open }: { id: string; open: (id: string) => void }) {
   return (
-    <button type="button" class="icon" aria-label={`The story of ${id}`} onClick={() => open(id)}>
+    <button type="button" class="icon" aria-label={`Timeline of ${id}`} onClick={() => open(id)}>
       {id}
     </button>
   );

@@ -4,7 +4,7 @@ import { readStory } from './demoCalls.ts';
 
 const everyMs = 1_000;
 
-/** Events of one invoice, with every fault that came between. It goes on while it is open. */
+/** Timeline of one invoice, with every fault that touched it. It goes on while it is open. */
 export function Story({ invoice, close }: { invoice: string; close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [story, setStory] = useState<DemoEvent[]>([]);

@@ -10,7 +10,6 @@ const found = z.object({
   violations: z.array(
     z.object({
       id: z.string(),
-      impact: z.string().nullable(),
       nodes: z.array(z.object({ html: z.string() })),
     }),
   ),
@@ -34,7 +33,7 @@ export interface WatchedPage extends AsyncDisposable {
   shows(text: string): Promise<void>;
   /** Errors and warnings of the console, exceptions, dialogs of scripts, and requests to other origins. */
   complaints: string[];
-  /** Serious findings of axe: rule and element. */
+  /** Findings of axe: rule and element. */
   accessibility(): Promise<string[]>;
   /** By how many pixels the page is wider than the window. */
   overflow(): Promise<number>;
@@ -91,9 +90,7 @@ export async function watchedPage(
     async accessibility() {
       await page.evaluate(axe);
       const { violations } = found.parse(await page.evaluate('axe.run()'));
-      return violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
+      return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
     },
     overflow: () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'),
     [Symbol.asyncDispose]: () => context.close(),
