@@ -60,6 +60,10 @@ for (const { name, row, command } of chosen) {
   if (done.exitCode !== 0) process.exitCode = 1;
 }
 writePage();
+if (wanted === undefined && !values.page)
+  console.log(
+    `not renewed, an hour or more each: ${rows.flatMap(([name, { minutes }]) => (minutes < longRowMinutes ? [] : [name])).join(', ')}`,
+  );
 
 function readArguments() {
   try {

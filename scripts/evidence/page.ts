@@ -11,10 +11,10 @@ export function evidencePage(rows: readonly KnownRow[]): string {
   const long = rows.filter(({ minutes }) => minutes >= longRowMinutes).map(({ name }) => linkTo(name));
   return `# Evidence
 
-Written by \`npm run evidence\` from the records in \`docs/evidence\`, one for each row; do not edit. A record has every run on the
-same code, those that failed too. *Older than the code*: code that the row is about has changed since, not only its comments. \`npm run evidence -- ROW\` renews a row,
-\`npm run evidence\` all that take less than an hour, which leaves out ${long.join(', ')}. [Tests and campaigns](testing.md) says which
-campaign catches what.
+Written by \`npm run evidence\` from the records in \`docs/evidence\`, one per row; do not edit. A record has every run on the same
+code, including those that failed; the first run on changed code replaces them. *Older than the code*: code that the row is about has
+changed since, not only its comments. \`npm run evidence -- ROW\` renews a row, \`npm run evidence\` all that take less than an hour,
+which leaves out ${long.join(', ')}. [Tests and campaigns](testing.md) says which campaign catches what.
 
 | row | what was tried | result | latest run | revision | took |
 | --- | --- | --- | --- | --- | --- |

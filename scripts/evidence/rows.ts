@@ -21,7 +21,7 @@ const locks = ['packages/{leases,lock-stores}/src/**/*.ts', 'bench/stores/**/*.t
 export const evidenceRows: Readonly<Record<string, EvidenceRow>> = {
   simulation: {
     shows:
-      'A fleet of the real app survives days of mishaps, and every invoice, refund and receipt is right in the end.',
+      'A fleet of the real app goes through days of faults, and every invoice, refund and receipt is right in the end.',
     without: 'sockets, SDKs and processors: the world is in memory',
     commands: ['npm run check -- simulate'],
     minutes: 20,
@@ -30,7 +30,7 @@ export const evidenceRows: Readonly<Record<string, EvidenceRow>> = {
     seeds: 20_000,
   },
   guards: {
-    shows: 'A guard of the money or of a lease that is switched off fails the test that is named for it.',
+    shows: 'For each guard of money or of a lease that is switched off, the test that is named for it fails.',
     without: 'guards that nobody has listed in test/guards/guards.ts',
     commands: ['npm run check -- guards', 'npm run check -- lock-guards'],
     minutes: 8,
@@ -90,8 +90,7 @@ export const evidenceRows: Readonly<Record<string, EvidenceRow>> = {
     result: /./,
   },
   fuzz: {
-    shows:
-      'No request is answered with a 500, reveals a secret or never ends, and payments go on beside such requests.',
+    shows: 'Every request is answered, none with a 500 or a secret, and payments go on meanwhile.',
     without: 'the front ends of Azure, which refuse some of these before the app sees them',
     commands: ['npm run check -- fuzz'],
     minutes: 2,
@@ -117,7 +116,7 @@ export const evidenceRows: Readonly<Record<string, EvidenceRow>> = {
   },
   storm: {
     shows:
-      'Two people and a shop call across each other on two hosts; every invoice then agrees with the ledger to the minor unit.',
+      'Two people and a shop send conflicting calls to two hosts; every invoice then agrees with the ledger to the minor unit.',
     without: 'hosts that die meanwhile (the fleet row has these)',
     commands: ['npm run check -- storm'],
     minutes: 15,
@@ -129,12 +128,13 @@ export const evidenceRows: Readonly<Record<string, EvidenceRow>> = {
       'The fleet uses the allowance of the provider, whatever the latency, with hosts that die and join.',
     without: 'allowances above 400 a second, and the list of events, which an app without a webhook reads',
     commands: ['npm run bench -- pace'],
-    minutes: 75,
+    minutes: 55,
     files: [...app, ...localCloud, 'bench/pace/*.ts'],
     result: /^(share:|refused:|per s|[\d ]+ )|meet the bars/,
   },
   scale: {
-    shows: 'A hundred thousand invoices due at once are paid at the pace of the provider, each claimed once.',
+    shows:
+      'A hundred thousand invoices due at once are paid at the rate that the provider allows, each claimed once.',
     without: 'processors and networks: the time is simulated. A million takes a quarter of an hour',
     commands: ['npm run check -- scale --invoices 100000'],
     minutes: 3,

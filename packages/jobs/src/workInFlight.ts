@@ -8,6 +8,7 @@ export interface WorkInFlight {
   ended: (withinMs: number) => Promise<void>;
 }
 
+/** Remembers work until it ends. */
 export function workInFlight(clock: Clock): WorkInFlight {
   const inFlight = new Set<Promise<unknown>>();
   return {

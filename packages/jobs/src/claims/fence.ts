@@ -58,7 +58,10 @@ export interface ClaimWrite<Item extends ReadDocument> {
   readonly items: readonly Item[];
   /** Of the lease under which they are claimed. */
   readonly fence: Fence;
-  /** Plans the claim: a patch of each item, with its ETag as `version`, and whatever belongs in the same transaction. */
+  /**
+   * Plans the claim: a patch of each item, with its ETag as `version`, and whatever belongs in the same transaction. At most 99
+   * operations: the fence is the hundredth.
+   */
   plan(items: readonly Item[]): readonly Operation[];
   /** The documents that still have the right shape. */
   parse(documents: readonly unknown[]): readonly Item[];

@@ -128,6 +128,7 @@ const maxWaiting = 1_000;
 /** Longest wait for urgent work to end (ms). By then the sweeper would take the messages, one by one. */
 const longestWaitMs = 5_000;
 
+/** Sends messages of this process: at once, or when nothing urgent runs. Keeps at most 1,000 waiting; the sweeper has the rest. */
 export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {
   let waiting: OutboxMessage[] = [];
   let waitingSince = 0;

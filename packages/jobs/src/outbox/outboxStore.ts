@@ -23,6 +23,7 @@ type Refused =
   | ({ kind: 'refused'; status: OutboxStatus } & Pick<OutboxEntry, 'redrivenBy' | 'discarded'>);
 
 export interface DueQuery {
+  /** ISO 8601. */
   now: string;
   limit: number;
   shard?: string;

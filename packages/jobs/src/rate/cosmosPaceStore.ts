@@ -3,7 +3,7 @@ import { createUnlessThere, fromCosmos, readDocument, unlessRefused } from '../d
 import { formatVersion, readableDocument } from '../documents/storedDocuments.ts';
 import { type PaceStore, type PauseStore, pauseSchema, scheduleSchema } from './paceStore.ts';
 
-/** Schedules in the Cosmos container `pace`, whose partition key is the limit: one document each. */
+/** Schedules in a Cosmos container with the partition key `/limit`: one document each. */
 export function cosmosPaceStore(container: Container): PaceStore {
   return {
     async read(limit) {
@@ -45,7 +45,7 @@ export function cosmosPaceStore(container: Container): PaceStore {
 /** Beside the schedules of the limits, because a pause concerns every call of the account, too. */
 const pausePlace = { id: 'pause', limit: 'pause' };
 
-/** The pause, as one document in the Cosmos container `pace`. */
+/** The pause, as one document in the same container. */
 export function cosmosPauseStore(container: Container): PauseStore {
   const { id, limit } = pausePlace;
   return {

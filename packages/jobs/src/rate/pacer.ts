@@ -45,6 +45,7 @@ export interface PacerParts {
   pause?: Pick<PauseWatch, 'gate'>;
 }
 
+/** Makes the pacer of one process. `limit` names the schedule that all instances share; `ceiling` is calls a second of all of them. */
 export function createPacer(
   { store, instance, stopping, pause: { gate } = alwaysOpen }: PacerParts,
   policy: PacerPolicy,

@@ -7,7 +7,7 @@ import { isOpen } from './runProgress.ts';
 import { runRecordSchema } from './runRecord.ts';
 import type { ListRuns, RunKey, RunStore } from './runStore.ts';
 
-/** Run records in the Cosmos container `runs`, whose partition key is the job. */
+/** Run records in a Cosmos container with the partition key `/job`. */
 export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable): RunStore {
   return {
     create: (record) => createUnlessThere(container, record),

@@ -25,6 +25,7 @@ export interface RunStore {
 export interface EndOfRun {
   status: Exclude<RunStatus, 'running' | 'abandoned'>;
   reason?: string;
+  /** ISO 8601. */
   at: string;
 }
 

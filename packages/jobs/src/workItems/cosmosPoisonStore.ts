@@ -15,7 +15,7 @@ import { effectName, type WorkItem } from './workItem.ts';
 /** Seconds that a failure is kept for a poison record to take over (most work succeeds at a later try), and a record that a person has dealt with: 30 days. */
 const failureTtl = 30 * 24 * 3600;
 
-/** Failures and poison records in the Cosmos container `workItems`, whose partition key is the resource. */
+/** Failures and poison records in a Cosmos container with the partition key `/resourceId` (and `defaultTtl: -1`, or they never expire). */
 export function cosmosPoisonStore(container: Container, onUnreadable?: OnUnreadable): PoisonStore {
   return {
     async keepFailure(item, { error, at }) {

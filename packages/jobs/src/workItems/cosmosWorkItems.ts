@@ -9,7 +9,10 @@ export { cosmosPoisonStore } from './cosmosPoisonStore.ts';
 /** Seconds that an effect is kept: 90 days, longer than any message. Redriven later, a poison item is repeated. */
 const effectTtl = 90 * 24 * 3600;
 
-/** Effects in the Cosmos container `workItems`: by resource, or by message for all that came in one. */
+/**
+ * Effects in a Cosmos container with the partition key `/resourceId`: by resource, or by message for all that came in one. They
+ * expire only if the container has TTL on (`defaultTtl: -1`).
+ */
 export function cosmosEffects(container: Container): Effects {
   const recorded = { version: formatVersion, status: 'done', ttl: effectTtl };
   return {

@@ -88,6 +88,7 @@ export interface PoisonItems {
   discard(item: PoisonItem, why: { by: string; reason: string }): Promise<boolean>;
 }
 
+/** Records messages that failed at every delivery, and sends them again or discards them. */
 export function poisonItems({
   store,
   stages,

@@ -21,6 +21,7 @@ export interface MemoryLockStore extends LockStore {
    * Cuts the present holder off: its requests get no answer any more. Its lease runs out, and another may acquire the lock.
    */
   abandon(key: string): void;
+  /** Deletes the lock; its holder learns of it at the next renewal. */
   delete(key: string): void;
 }
 

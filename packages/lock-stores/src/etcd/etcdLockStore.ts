@@ -65,7 +65,7 @@ const pageSize = 500;
  * Locks on etcd 3.4 or later, through its JSON gateway. Endpoints are `http://host:2379` or `https://…`, with
  * `user:password@` in front of the host where etcd asks for it. A failed call moves the next one to the next endpoint.
  *
- * - A lock has two keys: `record/…` with the record, for ever, and `lease/…` with the lease id, attached to an etcd lease.
+ * - A lock has two keys: `record/…` with the record, until `forgetLocks` deletes it, and `lease/…` with the lease id, attached to an etcd lease.
  * - The lease ends when the etcd lease does: at its time, or up to 0.5 s later (measured). A new leader of the cluster
  *   starts its time anew, so it then ends up to a lease and an election later, never early.
  * - The fence is in the record, which is written in one transaction that compares the lease and the revision.

@@ -33,7 +33,7 @@ export interface MysqlLockOptions {
  * - A cycle of acquire and release is two statements. Nobody can be woken: waiters look again.
  * - A lease ends at `ends_at` on the server's clock (`utc_timestamp`, which no time zone shifts). The clocks of clients play no
  *   role. If the server crashes and starts again, its leases go on.
- * - The fence is in the same row. Rows are never deleted.
+ * - The fence is in the same row. Rows stay until `forgetLocks` deletes them.
  * - The server must write each commit to disk, as it does by default: with `innodb_flush_log_at_trx_commit = 0` a crash forgets
  *   the leases of the last second
  *   (https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html#sysvar_innodb_flush_log_at_trx_commit).

@@ -41,7 +41,7 @@ export interface PostgresLockOptions {
  *   connection of its own, which the first waiter opens, or borrows from your pool unless it has only one. Behind a pooler nobody is woken: there waiters look again.
  * - A lease ends at `ends_at` on the server's clock (`clock_timestamp()`). The clocks of clients play no role. If the server
  *   crashes and starts again, its leases go on.
- * - The fence is in the same row. Rows are never deleted.
+ * - The fence is in the same row. Rows stay until `forgetLocks` deletes them.
  * - Each change is on disk before it is answered: the sessions turn `synchronous_commit` on. A pool of your own must have it on,
  *   as servers have by default.
  * - It works behind PgBouncer, with transaction pooling too, since each operation is one statement. PgBouncer refuses the
