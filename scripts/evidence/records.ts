@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
@@ -48,19 +48,40 @@ export function readRecord(name: string): EvidenceRecord | undefined {
 
 const contents = new Map<string, string>();
 
-/** Hash of the names of the files that a row is about, and of their code without comments; tests of the code are left out. */
+/** Hash of the names of the files that a row is about, and of their code without comments. */
 export function hashOfFiles(globs: readonly string[], isFresh = false): string {
   if (isFresh) contents.clear();
-  const names = globSync([...globs], { cwd: projectFolder, exclude: ['**/*.test.ts'] })
-    .map((name) => name.replaceAll('\\', '/'))
-    .toSorted();
   const hash = createHash('sha256');
-  for (const name of names) {
-    const text = contents.get(name) ?? withoutComments(name, readFileSync(join(projectFolder, name), 'utf8'));
-    contents.set(name, text);
-    hash.update(`${name}\n${text}\n`);
-  }
+  for (const name of filesOf(globs, projectFolder, codeOf)) hash.update(`${name}\n${codeOf(name)}\n`);
   return hash.digest('hex').slice(0, 16);
+}
+
+function codeOf(name: string): string {
+  const code = contents.get(name) ?? withoutComments(name, readFileSync(join(projectFolder, name), 'utf8'));
+  contents.set(name, code);
+  return code;
+}
+
+/**
+ * Files that match, and all that they import, start or read, directly or not: everything of the project that a TypeScript file
+ * names by a relative path. Tests of the code are left out.
+ */
+export function filesOf(
+  globs: readonly string[],
+  folder: string,
+  read = (name: string) => readFileSync(join(folder, name), 'utf8'),
+): string[] {
+  const names = new Set(globSync([...globs], { cwd: folder }).map((name) => name.replaceAll('\\', '/')));
+  for (const name of names) {
+    if (/\.test\.tsx?$/.test(name)) names.delete(name);
+    else if (/\.tsx?$/.test(name)) {
+      for (const [, path = ''] of read(name).matchAll(/'(\.{1,2}\/[^'\s]+\.(?:tsx?|json))'/g)) {
+        const named = posix.join(posix.dirname(name), path);
+        if (existsSync(join(folder, named))) names.add(named);
+      }
+    }
+  }
+  return [...names].toSorted();
 }
 
 /** Another word in a comment makes no run older. Indentation and blank lines go with them. */

@@ -6,7 +6,7 @@ export interface EvidenceRow {
   commands: readonly string[];
   /** Minutes on two cores with nothing else running. Rows of an hour or more are renewed by name only. */
   minutes: number;
-  /** Code that the row is about, as globs. A change in it makes the row older than the code. */
+  /** Code that the row is about, as globs, with all that it imports (records.ts). A change in it makes the row older than the code. */
   files: readonly string[];
   /** Lines of the output that are the result. */
   result: RegExp;

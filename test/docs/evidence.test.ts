@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { evidencePage } from '../../scripts/evidence/page.ts';
 import {
   type EvidenceRecord,
   type EvidenceRun,
+  filesOf,
   hashOfFiles,
   type KnownRow,
   knownRows,
@@ -77,6 +79,34 @@ test('schedules of several runs add up, each seed once, without those of a run t
   expect(summary({ files: 'same', runs })).toContain(
     '**failed: 1 of 4**, 1 of 2 commands not run yet, 200 schedules',
   );
+});
+
+test('a row is about what its files import, start and read as well, but not about tests', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'payonce-files-'));
+  try {
+    const code = {
+      'app/one.ts': "import { two } from '../lib/two.ts';\nimport 'node:fs';\nimport '../lib/missing.ts';",
+      'app/one.test.ts': "import '../lib/unused.ts';",
+      'lib/two.ts': "const worker = new URL('./worker.ts', import.meta.url);\nexport type { One } from '../app/one.ts';",
+      'lib/worker.ts': "await import('../three.ts'); readFileSync('./queues.json');",
+      'lib/queues.json': '{}',
+      'lib/unused.ts': '',
+      'three.ts': '',
+    };
+    for (const [name, text] of Object.entries(code)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, name), text);
+    }
+    expect(filesOf(['app/*.ts'], folder)).toEqual([
+      'app/one.ts',
+      'lib/queues.json',
+      'lib/two.ts',
+      'lib/worker.ts',
+      'three.ts',
+    ]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('the hash of files depends on their contents, not on tests', () => {
