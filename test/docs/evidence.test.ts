@@ -87,7 +87,8 @@ test('a row is about what its files import, start and read as well, but not abou
     const code = {
       'app/one.ts': "import { two } from '../lib/two.ts';\nimport 'node:fs';\nimport '../lib/missing.ts';",
       'app/one.test.ts': "import '../lib/unused.ts';",
-      'lib/two.ts': "const worker = new URL('./worker.ts', import.meta.url);\nexport type { One } from '../app/one.ts';",
+      'lib/two.ts':
+        "const worker = new URL('./worker.ts', import.meta.url);\nexport type { One } from '../app/one.ts';",
       'lib/worker.ts': "await import('../three.ts'); readFileSync('./queues.json');",
       'lib/queues.json': '{}',
       'lib/unused.ts': '',

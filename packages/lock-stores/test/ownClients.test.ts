@@ -2,7 +2,7 @@ import { createClient, createCluster, createSentinel } from '@redis/client';
 import { Cluster, Redis } from 'ioredis';
 import mysql from 'mysql2';
 import { createPool } from 'mysql2/promise';
-import { Client, Pool } from 'pg';
+import { Client, Pool, types } from 'pg';
 import { expect, test } from 'vitest';
 import { describeWith } from '../../../test/support/servers/findProgram.ts';
 import { mariadbPrograms, startMariadb } from '../../../test/support/servers/mariadb.ts';
@@ -54,6 +54,13 @@ describeWith(redisPrograms, 'on Redis', async () => {
     client.disconnect();
   });
 
+  test('a client of ioredis that puts a prefix before each key', async () => {
+    const client = new Redis(url, { keyPrefix: 'app[1]*:' });
+    await client.flushall();
+    await serves(redisLockStore(client), redisLockStore(url, { prefix: 'app[1]*:payonce:locks:' }));
+    client.disconnect();
+  });
+
   test('a call on a client that cannot connect ends with its signal', async () => {
     const client = new Redis('redis://127.0.0.1:1', { maxRetriesPerRequest: null });
     client.on('error', () => {});
@@ -86,6 +93,15 @@ describeWith(postgresPrograms, 'on PostgreSQL', async () => {
     await pool.end();
   });
 
+  test('a pool that reads 64 bits as a number', async () => {
+    const getTypeParser: typeof types.getTypeParser = (oid, format) =>
+      oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format);
+    const pool = new Pool({ connectionString: url, types: { getTypeParser } });
+    await serves(postgresLockStore(pool), postgresLockStore(url));
+    await serves(postgresAdvisoryLockStore(pool), postgresAdvisoryLockStore(url));
+    await pool.end();
+  });
+
   test('a pool of one connection serves those who wait, too', async () => {
     const pool = new Pool({ connectionString: url, max: 1 });
     await using held = createLocks(postgresLockStore(url));
@@ -115,6 +131,12 @@ describeWith(mariadbPrograms, 'on MariaDB', async () => {
     const pool = createPool(url);
     await serves(mysqlLockStore(pool), mysqlLockStore(url));
     expect(await pool.query('select 1 as one')).toMatchObject([[{ one: 1 }], [{}]]);
+    await pool.end();
+  });
+
+  test('a pool that reads large numbers as texts', async () => {
+    const pool = createPool({ uri: url, supportBigNumbers: true, bigNumberStrings: true });
+    await serves(mysqlLockStore(pool), mysqlLockStore(url));
     await pool.end();
   });
 

@@ -1,4 +1,4 @@
-import { aBoolean, aNumber, aText, fieldsOf, listOf, longNumber, orElse, orNull } from '../answers.ts';
+import { aBoolean, aNumber, aText, fieldsOf, listOf, orElse, orNull } from '../answers.ts';
 
 /** The server's clock in whole milliseconds since the epoch. */
 export const postgresNowMs = 'floor(extract(epoch from clock_timestamp()) * 1000)';
@@ -132,13 +132,14 @@ export interface SessionRow {
   /** Null if the attempt was not made. */
   done?: boolean | null | undefined;
   lock_key?: string | null | undefined;
-  fence?: string | null | undefined;
+  fence?: number | null | undefined;
 }
 export const sessionRows = listOf(
   fieldsOf<SessionRow>({
     own: aBoolean,
     done: orElse(orNull(aBoolean), undefined),
-    fence: orElse(orNull(longNumber), undefined),
+    // A text, unless the program has set a parser for 64 bits (`pg.types`), which is one for all of its connections.
+    fence: orElse(orNull(Number), undefined),
     lock_key: orElse(orNull(aText), undefined),
   }),
 );

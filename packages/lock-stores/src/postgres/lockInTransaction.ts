@@ -16,6 +16,9 @@ export interface PostgresTransaction {
  * or with its connection. What the transaction writes is then written under the lock or not at all, so it needs no renewal and no
  * fence. Resolves with the fence of this tenure, for what is written elsewhere; null if the lock is held. Others find it held, too.
  *
+ * Not inside of a savepoint that may be rolled back: that frees the lock. After a rollback its fence may be given out again, so write
+ * elsewhere only once it is committed. Until then `listLocks` shows the lock as before.
+ *
  * The tables must be there (`postgresLockTables`). The first who ever takes this key makes others wait, instead of telling them, until
  * the transaction has ended.
  *

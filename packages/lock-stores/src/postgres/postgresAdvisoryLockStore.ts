@@ -46,6 +46,15 @@ const traits: StoreTraits = {
   looks: 'anyone',
 };
 
+/** A waiter, which the server queues in a session of its own. */
+interface QueuedWaiter {
+  connection: PostgresSession;
+  granted: boolean;
+  /** The lease that it last asked for. */
+  lease: string;
+  leaveAtEnd: () => void;
+}
+
 /**
  * A lock store on the advisory locks of PostgreSQL 14 or later, of an address, options of `pg`, or a `Pool` of your own, which is
  * never closed and must lend a connection for each lease. Each lease has a connection of its own, whose session holds
@@ -76,8 +85,8 @@ export function postgresAdvisoryLockStore(
   /** Ended sessions stay in it until somebody is told why. */
   const sessions = new Map<string, LeaseSession>();
   const line = waiters();
-  /** The sessions of the waiters, by ticket, and the lease that each last asked for. */
-  const queued = new Map<string, { connection: PostgresSession; granted: boolean; lease: string }>();
+  /** By ticket. */
+  const queued = new Map<string, QueuedWaiter>();
   const numberOf = memoized((key) => String(keyNumber(table, key)));
   const idOf = (key: string, leaseId: string) => `${leaseId} ${key}`;
 
@@ -119,14 +128,13 @@ export function postgresAdvisoryLockStore(
     lease: string,
     { ticket, keptMs }: LinePlace,
   ): Promise<void> {
-    const place = { connection, granted: false, lease };
+    const leaveAtEnd = () => leave(ticket);
+    const place: QueuedWaiter = { connection, granted: false, lease, leaveAtEnd };
     const waits = () => !place.granted && queued.get(ticket) === place;
     const giveUp = () => waits() && leave(ticket);
     queued.set(ticket, place);
     line.place(ticket, true);
-    connection.ended.addEventListener('abort', () => queued.get(ticket) === place && leave(ticket), {
-      once: true,
-    });
+    connection.ended.addEventListener('abort', leaveAtEnd, { once: true });
     while (waits()) {
       // A connection that dies silently would make it wait for as long as TCP tries.
       const waited = untilAborted(AbortSignal.timeout(longestWaitMs + 5_000), () =>
@@ -140,11 +148,18 @@ export function postgresAdvisoryLockStore(
     line.call(ticket);
   }
 
-  /** Ends the session of a waiter. The server may queue it for a few seconds more. */
-  function leave(ticket: string): void {
+  function dequeue(ticket: string): QueuedWaiter | undefined {
     const place = queued.get(ticket);
     queued.delete(ticket);
     line.place(ticket, false);
+    // The session serves others after the lease.
+    place?.connection.ended.removeEventListener('abort', place.leaveAtEnd);
+    return place;
+  }
+
+  /** Ends the session of a waiter. The server may queue it for a few seconds more. */
+  function leave(ticket: string): void {
+    const place = dequeue(ticket);
     line.call(ticket);
     place?.connection.destroy();
   }
@@ -170,7 +185,7 @@ export function postgresAdvisoryLockStore(
 
     function counted(row: SessionRow | Refusal | undefined): number {
       const [done, fence] = row === undefined || 'kind' in row ? [] : [row.done, row.fence];
-      if (done === true && (tail === null || typeof fence === 'string')) return Number(fence ?? 0);
+      if (done === true && (tail === null || Number(fence) > 0)) return fence ?? 0;
       throw new Error(`Cannot take lock "${key}": it disappeared meanwhile`);
     }
 
@@ -191,8 +206,7 @@ export function postgresAdvisoryLockStore(
       try {
         const row = await untilAborted(signal, () => ask(waiter.connection, true));
         const fence = kept(waiter.connection, counted(row));
-        queued.delete(place.ticket);
-        line.place(place.ticket, false);
+        dequeue(place.ticket);
         return fence;
       } catch (error) {
         leave(place.ticket);

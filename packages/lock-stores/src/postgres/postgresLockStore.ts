@@ -77,7 +77,11 @@ export function postgresLockStore(
   /** Listens once for all waiters, and once more if that connection has ended. */
   async function listen(signal: AbortSignal): Promise<void> {
     if (!canKeep) throw new Error('a pool of one connection has none to listen on');
-    const listening = (listener ??= startListening(signal));
+    const listening = (listener ??= untilItsEnd(startListening(signal)));
+    await untilAborted(signal, () => listening);
+  }
+
+  function untilItsEnd(listening: Promise<PostgresSession>): Promise<PostgresSession> {
     const over = () => {
       if (listener === listening) listener = undefined;
     };
@@ -85,7 +89,7 @@ export function postgresLockStore(
       if (ended.aborted) over();
       else ended.addEventListener('abort', over, { once: true });
     }, over);
-    await untilAborted(signal, () => listening);
+    return listening;
   }
 
   async function startListening(signal: AbortSignal): Promise<PostgresSession> {

@@ -1,7 +1,8 @@
 import { untilAborted } from '../untilAborted.ts';
 import type { IoRedisClient, NodeRedisClient, RedisClientGiven } from './redisAddress.ts';
-import { refuseEviction } from './redisClients.ts';
+import { refuseEviction, subscribedWithinMs } from './redisClients.ts';
 import type { RedisConnection } from './redisConnection.ts';
+import { literally } from './redisKeys.ts';
 import { runScript } from './redisScripts.ts';
 
 /** The calls on one node of Redis, as both clients have them, and of those that differ the answers of both. */
@@ -85,15 +86,18 @@ export function givenRedis(client: RedisClientGiven): RedisConnection {
     // Without a listener, a lost connection crashes the process.
     copy.on('error', () => {});
     try {
-      if (isIoRedis(client)) {
-        copy.on('message', (_, message = '') => tell(message));
-        await copy.subscribe(channel);
-      } else {
-        await copy.connect?.();
-        await copy.subscribe(channel, tell);
-      }
+      await untilAborted(AbortSignal.timeout(subscribedWithinMs), async () => {
+        if (isIoRedis(client)) {
+          copy.on('message', (_, message = '') => tell(message));
+          await copy.subscribe(channel);
+        } else {
+          await copy.connect?.();
+          await copy.subscribe(channel, tell);
+        }
+      });
     } catch (error) {
-      // Where a user may not subscribe, each look of a waiter would leave a connection behind.
+      // Where a user may not subscribe, each look of a waiter would leave a connection behind. One without an answer would hold up
+      // every later waiter.
       listener = undefined;
       await end(copy);
       throw error;
@@ -120,8 +124,10 @@ export function givenRedis(client: RedisClientGiven): RedisConnection {
 
     async *names(signal, pattern) {
       const count = 1000;
+      // ioredis puts it before the keys of scripts, and not before a pattern.
+      const keyPrefix = isIoRedis(client) ? String(client.options?.keyPrefix ?? '') : '';
       const options = isIoRedis(client)
-        ? ['MATCH', pattern, 'COUNT', count]
+        ? ['MATCH', literally(keyPrefix) + pattern, 'COUNT', count]
         : [{ MATCH: pattern, COUNT: count }];
       for (const node of await untilAborted(signal, nodes)) {
         let cursor = '0';
@@ -129,7 +135,7 @@ export function givenRedis(client: RedisClientGiven): RedisConnection {
           const page = await untilAborted(signal, () => node.scan(cursor, ...options));
           const [next, keys] = 'cursor' in page ? [page.cursor, page.keys] : page;
           cursor = next;
-          yield keys;
+          yield keys.map((key) => key.slice(keyPrefix.length));
         } while (cursor !== '0');
       }
     },

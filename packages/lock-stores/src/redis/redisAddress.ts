@@ -26,6 +26,7 @@ export interface NodeRedisClient {
 
 /** A client of ioredis: `Redis` or `Cluster`. */
 export interface IoRedisClient {
+  readonly options?: { readonly keyPrefix?: string | undefined };
   evalsha(sha: string, numberOfKeys: number, ...args: string[]): Promise<unknown>;
   eval(script: string, numberOfKeys: number, ...args: string[]): Promise<unknown>;
 }

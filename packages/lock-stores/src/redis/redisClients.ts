@@ -28,6 +28,9 @@ type ServerOptions = Pick<
 /** Limit of an attempt to connect, its handshake included, unless `socket.connectTimeout` is set. In milliseconds. */
 export const connectMs = 2_000;
 
+/** Limit of a SUBSCRIBE (ms). */
+export const subscribedWithinMs = 5_000;
+
 /** Calls `lost` when a connection is lost. */
 export function redisClients(
   library: NodeRedis,
@@ -56,9 +59,10 @@ function clientOfServer(library: NodeRedis, server: RedisServer, lost: () => voi
       try {
         await made.connect();
         made.unref();
-        await made.subscribe(channel, tell);
+        await untilAborted(AbortSignal.timeout(subscribedWithinMs), () => made.subscribe(channel, tell));
       } catch (error) {
-        // Where a user may not subscribe, each look of a waiter would leave a connection behind.
+        // Where a user may not subscribe, each look of a waiter would leave a connection behind. One without an answer would hold up
+        // every later waiter.
         listener = undefined;
         made.destroy();
         throw error;

@@ -29,6 +29,10 @@ export function keyOfRecord(prefix: string, record: string): string | undefined 
 
 /** A pattern of SCAN for the records and leases of all locks whose keys begin with `beginning`. */
 export function recordPattern(prefix: string, beginning: string): string {
-  const literal = `${prefix}{${escaped(beginning)}`.replaceAll(/[\\*?[\]]/g, '\\$&');
-  return `${literal}*}*`;
+  return `${literally(`${prefix}{${escaped(beginning)}`)}*}*`;
+}
+
+/** A pattern of SCAN for this very text. */
+export function literally(text: string): string {
+  return text.replaceAll(/[\\*?[\]]/g, '\\$&');
 }

@@ -45,8 +45,13 @@ export function connectionPool<C extends SqlConnection>(
 
   function giveBack(connection: C): void {
     if (connection.ended.aborted) return;
-    if (idle.length < mostIdle && !disposed) idle.push(connection);
-    else void connection.close().catch(connection.destroy);
+    if (idle.length < mostIdle && !disposed) {
+      idle.push(connection);
+      return;
+    }
+    // A pool that lends its connections does not end them.
+    open.delete(connection);
+    void connection.close().catch(connection.destroy);
   }
 
   async function run<T>(

@@ -32,8 +32,8 @@ interface Row {
   now: number;
 }
 
-/** MySQL answers with a number. */
-const truth: Shape<boolean> = (value) => Boolean(value);
+/** MySQL answers with a number, or with its text where a pool has `bigNumberStrings`. */
+const truth: Shape<boolean> = (value) => value === true || Number(value) === 1;
 
 const lockRows = listOf(
   fieldsOf<Row>({

@@ -17,7 +17,7 @@ export interface ZooKeeperEnsemble extends AsyncDisposable {
    * @throws RangeError if the servers grant no session of that length.
    */
   start: (timeoutMs: number, signal: AbortSignal) => Promise<ZooKeeperConnection>;
-  /** Connects anew for the session of a connection. Its time begins anew, and the former connection ends. */
+  /** Connects anew for the session of a connection. Its time begins anew, and the former connection ends. One that is shortened counts as expired. */
   resume: (former: ZooKeeperConnection, signal: AbortSignal) => Promise<ZooKeeperConnection | 'expired'>;
   /** The connection for whatever needs no session of its own. Once it ends, so does its session: the next one has another. */
   shared: (signal: AbortSignal) => Promise<ZooKeeperConnection>;
@@ -97,7 +97,10 @@ export function zooKeeperEnsemble(connectString: string, access: ZooKeeperAccess
       const { session } = former;
       const connection = await connect({ timeoutMs: session.timeoutMs, session }, signal, former);
       former.destroy();
-      return connection;
+      if (connection === 'expired' || connection.session.timeoutMs >= session.timeoutMs) return connection;
+      // Servers that were restarted with a lower limit end it before its holder would know.
+      connection.destroy();
+      return 'expired';
     },
 
     async shared(signal) {

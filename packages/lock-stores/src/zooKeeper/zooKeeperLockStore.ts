@@ -129,6 +129,7 @@ export function zooKeeperLockStore(
       return fence ?? 0;
     }
     await sessions.end(name, signal);
+    if (!changedMeanwhile.includes(answer.code)) throw new ZooKeeperRefused(answer.code);
     return answer.code === zooKeeperCode.noNode && isFree ? 'absent' : 'held';
   }
 
@@ -261,6 +262,13 @@ export function zooKeeperLockStore(
     },
   };
 }
+
+/** Refusals of a transaction because another process was faster. All others, such as a missing permission, are errors. */
+const changedMeanwhile: readonly number[] = [
+  zooKeeperCode.noNode,
+  zooKeeperCode.nodeExists,
+  zooKeeperCode.badVersion,
+];
 
 /** The name of a lease among those of this process. */
 const nameOf = (key: string, leaseId: string) => `${leaseId} ${key}`;

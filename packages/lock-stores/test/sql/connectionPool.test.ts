@@ -9,23 +9,27 @@ interface FakeConnection extends SqlConnection {
 }
 
 /** A pool of at most two connections to nowhere, and those that it has opened. */
-function fakePool() {
+function fakePool(mostIdle = 2) {
   const opened: FakeConnection[] = [];
-  const pool = connectionPool(async () => {
-    const ended = new AbortController();
-    const connection: FakeConnection = {
-      number: opened.length,
-      closed: false,
-      run: async () => ({ rows: [], matched: 0 }),
-      ended: ended.signal,
-      destroy: () => ended.abort(new Error('destroyed')),
-      async close() {
-        connection.closed = true;
-      },
-    };
-    opened.push(connection);
-    return connection;
-  }, 2);
+  const pool = connectionPool(
+    async () => {
+      const ended = new AbortController();
+      const connection: FakeConnection = {
+        number: opened.length,
+        closed: false,
+        run: async () => ({ rows: [], matched: 0 }),
+        ended: ended.signal,
+        destroy: () => ended.abort(new Error('destroyed')),
+        async close() {
+          connection.closed = true;
+        },
+      };
+      opened.push(connection);
+      return connection;
+    },
+    2,
+    mostIdle,
+  );
   const number = () => pool.use(never, async (connection) => connection.number);
   /** Work that has taken a connection and ends when told. */
   function start(signal: AbortSignal = never) {
@@ -108,6 +112,16 @@ describe('connections to a SQL server', () => {
     pool.giveBack(kept);
     expect(await number()).toBe(0);
     expect(opened).toHaveLength(2);
+  });
+
+  test('are forgotten once their lender has them back: each request has one', async () => {
+    const { pool, opened, number } = fakePool(0);
+    expect([await number(), await number()]).toEqual([0, 1]);
+    await pool[Symbol.asyncDispose]();
+    expect(opened.map(({ closed, ended }) => [closed, ended.aborted])).toEqual([
+      [true, false],
+      [true, false],
+    ]);
   });
 
   test('are closed at disposal, those in use at once; then no call is taken', async () => {
