@@ -16,10 +16,11 @@ import {
 import { evidenceRows } from './rows.ts';
 
 const rows = Object.entries(evidenceRows);
-const usage = `npm run evidence [-- ROW [TEXT] [--seeds N] | -- --page]
+const usage = `npm run evidence [-- ROW [TEXT] [--seeds N] [--from N] | -- --page]
   ROW        ${rows.map(([name]) => name).join(', ')} (default: all that take less than an hour)
   TEXT       only commands of the row that have it in them
   --seeds N  schedules that a row of simulations tries (default: the row's)
+  --from N   the first of them (default: one that was never tried), to repeat a run that failed
   --page     no command: only makes docs/evidence.md`;
 
 const { values, positionals } = readArguments();
@@ -35,22 +36,23 @@ const chosen = rows
   .flatMap(([name, row]) =>
     row.commands.filter((one) => one.includes(text)).map((command) => ({ name, row, command })),
   );
-const seeds = values.seeds === undefined ? undefined : Number(values.seeds);
-if (
-  (chosen.length === 0 && !values.page) ||
-  (seeds !== undefined && !(Number.isSafeInteger(seeds) && seeds > 0))
-) {
+const [seeds, first] = [values.seeds, values.from].map((value) =>
+  value === undefined ? undefined : Number(value),
+);
+const isCount = (value: number | undefined) =>
+  value === undefined || (Number.isSafeInteger(value) && value > 0);
+if ((chosen.length === 0 && !values.page) || !isCount(seeds) || !isCount(first)) {
   console.error(usage);
   process.exit(2);
 }
 
 for (const { name, row, command } of chosen) {
-  const files = hashOfFiles(row.files, true);
-  const from = nextSeed(readRecord(name)?.runs ?? []);
+  const files = hashOfFiles(row, true);
+  const from = first ?? nextSeed(readRecord(name)?.runs ?? []);
   const range = row.seeds === undefined ? undefined : { from, count: seeds ?? row.seeds };
   const done = await runForEvidence(command, row.result, range);
   if (done === undefined) process.exit(1);
-  if (hashOfFiles(row.files, true) !== files) {
+  if (hashOfFiles(row, true) !== files) {
     console.error(`${name}: its files were changed meanwhile, so this run is not kept`);
     process.exitCode = 1;
     continue;
@@ -72,6 +74,7 @@ function readArguments() {
       options: {
         page: { type: 'boolean', default: false },
         seeds: { type: 'string' },
+        from: { type: 'string' },
         help: { type: 'boolean', default: false },
       },
     });

@@ -48,11 +48,13 @@ export function readRecord(name: string): EvidenceRecord | undefined {
 
 const contents = new Map<string, string>();
 
+type RowFiles = Pick<EvidenceRow, 'files' | 'except'>;
+
 /** Hash of the names of the files that a row is about, and of their code without comments. */
-export function hashOfFiles(globs: readonly string[], isFresh = false): string {
+export function hashOfFiles(of: RowFiles, isFresh = false): string {
   if (isFresh) contents.clear();
   const hash = createHash('sha256');
-  for (const name of filesOf(globs, projectFolder, codeOf)) hash.update(`${name}\n${codeOf(name)}\n`);
+  for (const name of filesOf(of, projectFolder, codeOf)) hash.update(`${name}\n${codeOf(name)}\n`);
   return hash.digest('hex').slice(0, 16);
 }
 
@@ -67,13 +69,15 @@ function codeOf(name: string): string {
  * names by a relative path. Tests of the code are left out.
  */
 export function filesOf(
-  globs: readonly string[],
+  { files, except = [] }: RowFiles,
   folder: string,
   read = (name: string) => readFileSync(join(folder, name), 'utf8'),
 ): string[] {
-  const names = new Set(globSync([...globs], { cwd: folder }).map((name) => name.replaceAll('\\', '/')));
+  const matching = (globs: readonly string[]) =>
+    new Set(globSync([...globs], { cwd: folder }).map((name) => name.replaceAll('\\', '/')));
+  const [names, left] = [matching(files), matching(except)];
   for (const name of names) {
-    if (/\.test\.tsx?$/.test(name)) names.delete(name);
+    if (/\.test\.tsx?$/.test(name) || left.has(name)) names.delete(name);
     else if (/\.tsx?$/.test(name)) {
       for (const [, path = ''] of read(name).matchAll(/'(\.{1,2}\/[^'\s]+\.(?:tsx?|json))'/g)) {
         const named = posix.join(posix.dirname(name), path);
@@ -110,7 +114,7 @@ export function knownRows(): KnownRow[] {
     ...row,
     name,
     record: readRecord(name),
-    filesNow: hashOfFiles(row.files),
+    filesNow: hashOfFiles(row),
   }));
 }
 

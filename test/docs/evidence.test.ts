@@ -74,10 +74,25 @@ test('a failure is shown until the same code passes, and is counted after that',
 });
 
 test('schedules of several runs add up, each seed once, without those of a run that failed', () => {
-  const of = (from: number, count: number, exitCode = 0) => ({ ...run, exitCode, seeds: { from, count } });
+  const of = (from: number, count: number, exitCode = 0) => ({
+    ...run,
+    command: `${run.command} --from ${from} --seeds ${count}`,
+    exitCode,
+    seeds: { from, count },
+  });
   const runs = [of(1, 100), of(51, 100), of(1_000, 50), of(2_000, 500, 1)];
   expect(summary({ files: 'same', runs })).toContain(
     '**failed: 1 of 4**, 1 of 2 commands not run yet, 200 schedules',
+  );
+});
+
+test('schedules that failed count once they have passed, and the failure is counted, too', () => {
+  const of = (exitCode: number) => {
+    const command = 'npm run check -- fuzz --from 1 --seeds 100';
+    return { ...run, command, exitCode, seeds: { from: 1, count: 100 } };
+  };
+  expect(summary({ files: 'same', runs: [of(1), of(0)] })).toContain(
+    '| held, 1 of 2 commands not run yet, earlier runs that failed: 1, 100 schedules |',
   );
 });
 
@@ -98,12 +113,17 @@ test('a row is about what its files import, start and read as well, but not abou
       mkdirSync(dirname(join(folder, name)), { recursive: true });
       writeFileSync(join(folder, name), text);
     }
-    expect(filesOf(['app/*.ts'], folder)).toEqual([
+    expect(filesOf({ files: ['app/*.ts'] }, folder)).toEqual([
       'app/one.ts',
       'lib/queues.json',
       'lib/two.ts',
       'lib/worker.ts',
       'three.ts',
+    ]);
+    // Nor what only they import.
+    expect(filesOf({ files: ['app/*.ts'], except: ['lib/worker.ts'] }, folder)).toEqual([
+      'app/one.ts',
+      'lib/two.ts',
     ]);
   } finally {
     rmSync(folder, { recursive: true });
@@ -111,9 +131,9 @@ test('a row is about what its files import, start and read as well, but not abou
 });
 
 test('the hash of files depends on their contents, not on tests', () => {
-  const scripts = ['scripts/evidence/*.ts'];
-  expect(hashOfFiles(scripts)).not.toBe(hashOfFiles(['scripts/evidence/rows.ts']));
-  expect(hashOfFiles(scripts)).toBe(hashOfFiles([...scripts, 'test/docs/*.test.ts']));
+  const hashOf = (...files: string[]) => hashOfFiles({ files });
+  expect(hashOf('scripts/evidence/*.ts')).not.toBe(hashOf('scripts/evidence/rows.ts'));
+  expect(hashOf('scripts/evidence/*.ts')).toBe(hashOf('scripts/evidence/*.ts', 'test/docs/*.test.ts'));
 });
 
 test('a comment makes no run older, and anything else does', () => {

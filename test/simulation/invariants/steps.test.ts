@@ -55,6 +55,30 @@ test('one that was voided may be written to once more while the refund of its pa
   expect(violatedBy('voided', 'voided', [])).toEqual(['paid means paid']);
 });
 
+test('an invoice that was claimed again names no payment that may hold its money; a call in flight may come after one is named', () => {
+  const other = { ...paymentOfApp('pi-2', []), by: 'shop' as const };
+  const { customerId, amountMinor, currency } = other;
+  const charged = (...whats: string[]) => {
+    const timeline = whats.map((what) => ({
+      what,
+      ...(what === 'processing' ? { paymentId: other.id } : {}),
+    }));
+    const { checks, violated } = checksOf([], {
+      ...invoice('processing'),
+      customerId,
+      amountMinor,
+      currency,
+      dueAt: '2026-03-02T08:00:00.000Z',
+      timeline,
+    });
+    checks.charging({ invoiceId: 'inv-1', idempotencyKey: 'k' } as ChargeRequest, [other]);
+    return violated.includes('advice is safe');
+  };
+  expect(charged('imported', 'claimed', 'retry', 'processing')).toBe(false);
+  expect(charged('imported', 'processing', 'claimed')).toBe(true);
+  expect(charged('imported', 'claimed', 'retry', 'processing', 'claimed')).toBe(true);
+});
+
 test('an invoice is charged only once it is due by the clock of its claimer, unless somebody has retried it', () => {
   const charged = (dueAt: string, ...before: string[]) => {
     const at = '2026-03-02T08:00:00.000Z';

@@ -201,12 +201,16 @@ export function createStepChecks(parts: {
     },
   };
 
-  /** An invoice that names a payment of its own is not charged while that may hold its money, but for a person's word. */
+  /**
+   * An invoice that names a payment of its own is not charged while that may hold its money, but for a person's word. While it is
+   * claimed nobody names a payment: one that is named after the latest claim may have been learned of while a slow call was in flight.
+   */
   function adviceIsSafe({ id, timeline, ...content }: InvoiceDocument, other: LedgerPayment): void {
     if (isOfApp(other) || !mayHoldMoney(other)) return;
     const named = timeline.findIndex(({ paymentId }) => paymentId === other.id);
     const whose = whoseIs(other, content);
-    if (named === -1 || whose === 'foreign') return;
+    const claimed = timeline.findLastIndex(({ what }) => what === 'claimed');
+    if (named === -1 || named > claimed || whose === 'foreign') return;
     if (whose === 'unclear' && timeline.slice(named).some(({ notCharged }) => notCharged === true)) return;
     report('advice is safe', `it is charged, and names ${other.id}, which is ${other.progress.kind}`, id);
   }
