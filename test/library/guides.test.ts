@@ -129,7 +129,7 @@ describe('the guides', { concurrent: true, timeout: 180_000 }, () => {
 describe('the READMEs', { concurrent: true, timeout: 180_000 }, () => {
   const readmes = packageNames.map((name) => `packages/${name}/README.md`);
   const snippets = readmes.flatMap((readme) => [...readPage(readme).files]);
-  /** What a README asks its reader to run before the others. */
+  /** True for the program that a README runs before the others. */
   const isSetup = ([name]: (typeof snippets)[number]) => name === 'setup.mjs';
   const exported = new Map(readmes.flatMap(readExports).map(({ name, client }) => [name, client]));
   beforeAll(async () => {
