@@ -39,7 +39,7 @@ export const evidenceRows: Readonly<Record<string, EvidenceRow>> = {
     commands: ['npm run check -- guards', 'npm run check -- lock-guards'],
     minutes: 8,
     files: [...app, 'packages/lock-stores/src/**/*.ts', 'test/guards/*.ts', 'packages/leases/test/*.ts'],
-    result: /guards are watched|sabotages caught|unnoticed|misfit|UNNOTICED/,
+    result: /guards are watched|sabotages caught|left out|unnoticed|misfit|UNNOTICED/,
   },
   'simulated-guards': {
     shows: 'The simulation notices each guard that is switched off, and each fault that is put into the app.',
