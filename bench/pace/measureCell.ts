@@ -1,3 +1,4 @@
+import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startLocalApp } from '../localApp.ts';
 import type { Cell, Change } from './cells.ts';
@@ -54,6 +55,7 @@ export async function measureCell(cell: Cell, { warmUpMs, measureMs }: Times): P
     claimsPerPaid: claimsPerPaid(figures),
     cosmosPerInvoice: whole.cosmos / whole.charges,
     pacePerInvoice: whole.pace / whole.charges,
+    busy: whole.busyMs / (whole.seconds * 1000 * cpus().length),
     paid: figures.paid,
     unsettled: counts.charges - figures.paid,
     chargedTwice: await readChargedTwice(app.payments),

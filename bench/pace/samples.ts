@@ -10,6 +10,8 @@ export interface Sample {
   cosmos: number;
   /** Cosmos requests to the container `pace`, which holds the shared schedule of payment calls. */
   pace: number;
+  /** Processor time that the machine has used, of all its processors together, in milliseconds. */
+  busyMs: number;
 }
 
 /** Counts between two moments. */
@@ -37,6 +39,7 @@ export function spanOf(samples: readonly Sample[], from: number, until: number):
     charges: last.charges - first.charges,
     cosmos: last.cosmos - first.cosmos,
     pace: last.pace - first.pace,
+    busyMs: last.busyMs - first.busyMs,
   };
 }
 

@@ -1,3 +1,4 @@
+import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LocalApp } from '../localApp.ts';
 import type { Sample } from './samples.ts';
@@ -38,7 +39,11 @@ export function startSampling(app: Pick<LocalApp, 'paymentCounts' | 'cosmosReque
 async function sampleOf(app: Pick<LocalApp, 'paymentCounts' | 'cosmosRequests'>): Promise<Sample> {
   const before = performance.now();
   const [payments, requests] = await Promise.all([app.paymentCounts(), app.cosmosRequests()]);
+  const busyMs = cpus().reduce(
+    (sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq,
+    0,
+  );
   const pace = requests.get('pace') ?? 0;
   const total = [...requests.values()].reduce((sum, count) => sum + count, 0);
-  return { at: (before + performance.now()) / 2, ...payments, cosmos: total - pace, pace };
+  return { at: (before + performance.now()) / 2, ...payments, cosmos: total - pace, pace, busyMs };
 }

@@ -11,13 +11,14 @@ const columns = [
   ['claims', 8],
   ['cosmos', 8],
   ['pace', 8],
+  ['busy', 7],
   ['paid', 7],
 ] as const;
 
 /** Meaning of the columns, then their names. */
 export const heading = [
   'share: of the allowance that became charges, over a steady time; after: over 30 s after a host was killed or added',
-  'refused: of all calls; claims: per paid invoice; cosmos, pace: requests per invoice, apart; paid: invoices',
+  'refused: of all calls; claims: per paid invoice; cosmos, pace: requests per invoice, apart; busy: processors of the machine; paid: invoices',
   line(columns.map(([name]) => name)),
 ].join('\n');
 
@@ -32,6 +33,7 @@ export function rowOf(cell: Cell, measured: Measurement, misses: readonly string
     figure(measured.claimsPerPaid),
     figure(measured.cosmosPerInvoice),
     figure(measured.pacePerInvoice),
+    `${(measured.busy * 100).toFixed(0)} %`,
     `${measured.paid}`,
   ];
   return `${line(cells)}  ${misses.length === 0 ? 'ok' : `MISSED: ${misses.join('; ')}`}`;

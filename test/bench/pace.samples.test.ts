@@ -10,6 +10,7 @@ function sampleAt(seconds: number): Sample {
     charges: seconds * 20,
     cosmos: seconds * 2,
     pace: seconds,
+    busyMs: seconds * 1500,
   };
 }
 
@@ -24,6 +25,7 @@ describe('a span', () => {
       charges: 60,
       cosmos: 6,
       pace: 3,
+      busyMs: 4500,
     });
   });
 

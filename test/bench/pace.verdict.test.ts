@@ -8,6 +8,7 @@ const good: Measurement = {
   claimsPerPaid: 1.02,
   cosmosPerInvoice: 0.2,
   pacePerInvoice: 0.25,
+  busy: 0.5,
   paid: 1_000,
   unsettled: 0,
   chargedTwice: 0,
