@@ -12,7 +12,7 @@ export interface Measurement {
   cosmosPerInvoice: number;
   /** Requests to the container `pace`; `cosmosPerInvoice` leaves them out. */
   pacePerInvoice: number;
-  /** Share of the machine's processor time that was used. With little left, a miss says nothing about the app. */
+  /** Share of the machine's processor time that was used. With little left, a miss may be the machine's. */
   busy: number;
   paid: number;
   /** Charges whose invoice is not paid at the end. */
